@@ -1,0 +1,192 @@
+package channeltest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/paidonce/paidonce/channel"
+)
+
+func accountIsItsOwn(tb testing.TB, s Subject) error {
+	if got := s.New(tb).Account(); got != s.Account {
+		return fmt.Errorf("Account() is %+v, want %+v", got, s.Account)
+	}
+	return nil
+}
+
+func redeliveryIsTheSameEvent(tb testing.TB, s Subject) error {
+	first, err := only(tb, s, s.Payment(tb, Notice{Number: PaymentNumber}))
+	if err != nil {
+		return err
+	}
+	if first.Kind != channel.PaymentReceived {
+		return fmt.Errorf("a payment became %s (%s)", first.Kind, first.Note)
+	}
+	if first.OrderNo == "" || first.TradeNo != PaymentNumber {
+		return fmt.Errorf("the event names order %q and trade %q", first.OrderNo, first.TradeNo)
+	}
+	again := []Notice{
+		{Number: PaymentNumber},
+		{Number: PaymentNumber, Variant: 1},
+		{Number: PaymentNumber, Variant: 2, Extra: true},
+		{Number: PaymentNumber, Extra: true},
+	}
+	for _, notice := range again {
+		event, err := only(tb, s, s.Payment(tb, notice))
+		if err != nil {
+			return fmt.Errorf("%+v: %w", notice, err)
+		}
+		if err := sameFact(first, event); err != nil {
+			return fmt.Errorf("%+v: %w", notice, err)
+		}
+		if !event.HappenedAt.Equal(first.HappenedAt) {
+			return fmt.Errorf("%+v: the payment moved from %s to %s", notice, first.HappenedAt, event.HappenedAt)
+		}
+	}
+	return nil
+}
+
+// numbersAreCompared sends pairs of numbers that a careless comparison takes for one: by case, by trailing space, by
+// accents and their composition, by width, by character set, by splitting at a separator, by length.
+func numbersAreCompared(tb testing.TB, s Subject) error {
+	long := strings.Repeat("7", channel.MaxNumberBytes-1)
+	pairs := []struct{ name, a, b string }{
+		{"two numbers", PaymentNumber, "7892259488292939"},
+		{"case", "ord-a", "ord-A"},
+		{"trailing space", "ord", "ord "},
+		{"accent", "caf\u0065", "caf\u00e9"},
+		{"composed and decomposed", "caf\u00e9", "cafe\u0301"},
+		{"full width", "ord1", "ord\uff11"},
+		{"emoji", "ord\U0001f600", "ord\U0001f680"},
+		{"rare Han", "ord\U00020000", "ord\U00020001"},
+		{"zero width", "ord", "ord\u200b"},
+		{"leading zero", "0123", "123"},
+		{"exponent", "1e3", "1000"},
+		{"colon", "a:b", "a%3Ab"},
+		{"slash", "a/b", "a%2Fb"},
+		{"plus", "a+b", "a b"},
+		{"ampersand", "a&amp;b", "a&b"},
+		{"last byte of the longest", long + "1", long + "2"},
+	}
+	for _, pair := range pairs {
+		a, errA := only(tb, s, s.Payment(tb, Notice{Number: pair.a}))
+		b, errB := only(tb, s, s.Payment(tb, Notice{Number: pair.b}))
+		if err := errors.Join(errA, errB); err != nil {
+			return fmt.Errorf("%s: %w", pair.name, err)
+		}
+		keyA, errA := a.Key()
+		keyB, errB := b.Key()
+		if err := errors.Join(errA, errB); err != nil {
+			return fmt.Errorf("%s: %w", pair.name, err)
+		}
+		if keyA == keyB {
+			return fmt.Errorf("%s: two payments share the key %q", pair.name, keyA)
+		}
+	}
+	return nil
+}
+
+func badNumbersAreQuarantined(tb testing.TB, s Subject) error {
+	for name, number := range map[string]string{
+		"empty":     "",
+		"over-long": strings.Repeat("7", channel.MaxNumberBytes+1),
+		"huge":      strings.Repeat("7", 2000),
+		"escape":    "ord\u007f",
+	} {
+		if err := quarantined(tb, s, s.Payment(tb, Notice{Number: number})); err != nil {
+			return fmt.Errorf("%s number: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func refundsAreFacts(tb testing.TB, s Subject) error {
+	payment, err := only(tb, s, s.Payment(tb, Notice{Number: PaymentNumber}))
+	if err != nil {
+		return err
+	}
+	keys := make(map[string]string)
+	key, err := payment.Key()
+	if err != nil {
+		return err
+	}
+	keys[string(key)] = "the payment"
+	for which := range 2 {
+		first, err := only(tb, s, s.Refund(tb, which, 0))
+		if err != nil {
+			return fmt.Errorf("refund %d: %w", which, err)
+		}
+		switch first.Kind {
+		case channel.RefundSucceeded, channel.QueryDue:
+		default:
+			return fmt.Errorf("refund %d became %s (%s)", which, first.Kind, first.Note)
+		}
+		key, err := first.Key()
+		if err != nil {
+			return err
+		}
+		if other, taken := keys[string(key)]; taken {
+			return fmt.Errorf("refund %d and %s share the key %q", which, other, key)
+		}
+		keys[string(key)] = fmt.Sprintf("refund %d", which)
+		for variant := 1; variant <= 2; variant++ {
+			again, err := only(tb, s, s.Refund(tb, which, variant))
+			if err != nil {
+				return fmt.Errorf("refund %d again: %w", which, err)
+			}
+			if err := sameFact(first, again); err != nil {
+				return fmt.Errorf("refund %d again: %w", which, err)
+			}
+		}
+	}
+	return nil
+}
+
+func refusalsHaveOneReason(tb testing.TB, s Subject) error {
+	ch := s.New(tb)
+	for _, refusal := range s.Refused(tb) {
+		_, err, complaint := parse(tb, s, ch, refusal.Request)
+		if complaint != nil {
+			return fmt.Errorf("%s: %w", refusal.Name, complaint)
+		}
+		if err == nil {
+			return fmt.Errorf("%s: was accepted, want %q", refusal.Name, refusal.Want)
+		}
+		if !errors.Is(err, refusal.Want) {
+			return fmt.Errorf("%s: refused with %q, want %q", refusal.Name, err, refusal.Want)
+		}
+	}
+	return nil
+}
+
+func unbookableIsQuarantined(tb testing.TB, s Subject) error {
+	for _, delivery := range s.Unbookable(tb) {
+		if err := quarantined(tb, s, delivery.Request); err != nil {
+			return fmt.Errorf("%s: %w", delivery.Name, err)
+		}
+	}
+	return nil
+}
+
+// quarantined demands one hint under the SHA-256 of the bytes as they came.
+func quarantined(tb testing.TB, s Subject, r channel.Request) error {
+	hint, err := only(tb, s, r)
+	if err != nil {
+		return err
+	}
+	if hint.Kind != channel.Quarantined {
+		return fmt.Errorf("became %s, want %s", hint.Kind, channel.Quarantined)
+	}
+	sum := sha256.Sum256(r.Body)
+	if want := hex.EncodeToString(sum[:]); len(hint.BizNo) != 1 || hint.BizNo[0] != want {
+		return errors.New("the hint is not keyed by the SHA-256 of the body")
+	}
+	if hint.Note == "" {
+		return errors.New("the hint does not say why")
+	}
+	return nil
+}
