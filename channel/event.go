@@ -91,8 +91,9 @@ func (e Event) Digest() gate.Digest {
 	return gate.Digest(hex.EncodeToString(h.Sum([]byte{digestVersion})))
 }
 
-// Validate reports whether the event can be claimed and booked: ErrEvent says what is missing. Numbers are valid
-// UTF-8 without control characters, so that every database gives the same answer.
+// Validate reports whether the event can be claimed, stored and booked: ErrEvent says what is missing. Numbers are
+// valid UTF-8 without control characters, so that every database gives the same answer and the stored event, being
+// JSON, still has the key of its claim.
 func (e Event) Validate() error {
 	if e.Tenant <= 0 || e.Account == "" {
 		return fmt.Errorf("%w: no tenant or account", ErrEvent)
@@ -104,6 +105,14 @@ func (e Event) Validate() error {
 		if !ValidNumber(number) && number != "" {
 			return fmt.Errorf("%w: a number is too long or has control characters", ErrEvent)
 		}
+	}
+	for _, component := range e.BizNo {
+		if !plainText(component) {
+			return fmt.Errorf("%w: the business number is not UTF-8 or has control characters", ErrEvent)
+		}
+	}
+	if _, err := e.HappenedAt.MarshalText(); err != nil {
+		return fmt.Errorf("%w: the time has no RFC 3339 form", ErrEvent)
 	}
 	if e.Kind.IsHint() {
 		return nil
@@ -130,8 +139,11 @@ func (e Event) validateMoney() error {
 // ValidNumber reports whether s can stand as an order, trade or refund number in the books: 1 to MaxNumberBytes
 // bytes of valid UTF-8 without control characters.
 func ValidNumber(s string) bool {
-	return s != "" && len(s) <= MaxNumberBytes && utf8.ValidString(s) &&
-		!strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f })
+	return s != "" && len(s) <= MaxNumberBytes && plainText(s)
+}
+
+func plainText(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f })
 }
 
 // Encode writes the event as the JSON text that is stored beside its claim.

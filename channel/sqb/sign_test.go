@@ -170,7 +170,7 @@ func TestParsePublicKeyRefusesEverythingElse(t *testing.T) {
 
 func TestNewRefusesAnIncompleteConfiguration(t *testing.T) {
 	complete := func() sqb.Config {
-		return sqb.Config{Account: account, PublicKeys: []*rsa.PublicKey{&newKey(t).PublicKey},
+		return sqb.Config{Account: account(), PublicKeys: []*rsa.PublicKey{&newKey(t).PublicKey},
 			TerminalSNs: []string{terminal}}
 	}
 	for name, spoil := range map[string]func(*sqb.Config){

@@ -21,7 +21,7 @@ import (
 
 const terminal = "100000330000001"
 
-var account = channel.Account{Tenant: 7, Channel: sqb.Code, Name: "shop-1"}
+func account() channel.Account { return channel.Account{Tenant: 7, Channel: sqb.Code, Name: "shop-1"} }
 
 // callback is the fields of a callback, all of them texts as Shouqianba sends them.
 type callback map[string]any
@@ -67,7 +67,7 @@ func newKey(tb testing.TB) *rsa.PrivateKey {
 
 func newClient(tb testing.TB, keys ...*rsa.PrivateKey) *sqb.Client {
 	tb.Helper()
-	config := sqb.Config{Account: account, TerminalSNs: []string{"100000330000002", terminal}}
+	config := sqb.Config{Account: account(), TerminalSNs: []string{"100000330000002", terminal}}
 	for _, key := range keys {
 		config.PublicKeys = append(config.PublicKeys, &key.PublicKey)
 	}
@@ -108,7 +108,7 @@ func subject(tb testing.TB) channeltest.Subject {
 	key, stranger := newKey(tb), newKey(tb)
 	return channeltest.Subject{
 		New:      func(tb testing.TB) channel.Channel { return newClient(tb, key) },
-		Account:  account,
+		Account:  account(),
 		Received: time.UnixMilli(1790000002000),
 		Payment: func(tb testing.TB, n channeltest.Notice) channel.Request {
 			c := paid().with(callback{"sn": n.Number})
