@@ -68,6 +68,7 @@ func TestTheFormsOfTheHeader(t *testing.T) {
 		"space at the end":               {signed + " ", channel.ErrForged},
 		"base64 of the URL alphabet":     {urlAlphabet(signed), channel.ErrForged},
 		"base64 without its padding":     {strings.TrimRight(signed, "="), channel.ErrForged},
+		"base64 with its spare bits set": {spareBits(signed), channel.ErrForged},
 		"hexadecimal":                    {hexadecimal(t, signed), channel.ErrForged},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -208,6 +209,12 @@ func pemOf(t *testing.T, key any) string {
 // urlAlphabet rewrites base64 in its other alphabet, without padding.
 func urlAlphabet(text string) string {
 	return strings.NewReplacer("+", "-", "/", "_", "=", "").Replace(text)
+}
+
+// spareBits writes the same bytes in a second form: the last letter before the padding holds four bits of no use.
+func spareBits(text string) string {
+	last := len(text) - len("==") - 1
+	return text[:last] + string(text[last]+1) + text[last+1:]
 }
 
 func hexadecimal(t *testing.T, text string) string {
