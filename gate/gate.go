@@ -37,7 +37,7 @@ type Tx interface {
 	// It returns false if they are not.
 	FinishClaim(ctx context.Context, t Ticket, outcome string) (bool, error)
 	// ReplaceEvent puts another digest and event in the place of the stored ones, under the ticket's fence.
-	ReplaceEvent(ctx context.Context, t Ticket, d Digest, event []byte) (bool, error)
+	ReplaceEvent(ctx context.Context, t Ticket, c Claim) (bool, error)
 }
 
 // Seat names who takes a claim and for how long.
@@ -200,8 +200,8 @@ func (g *Gate) Finish(ctx context.Context, tx Tx, t Ticket, outcome string) erro
 
 // Replace makes another authentic report the claim's event, under the ticket's fence and inside tx. The caller has
 // found out which of the two is true; the gate only guards that it is replaced while unbooked and by one holder.
-func (g *Gate) Replace(ctx context.Context, tx Tx, t Ticket, d Digest, event []byte) error {
-	ok, err := tx.ReplaceEvent(ctx, t, d, event)
+func (g *Gate) Replace(ctx context.Context, tx Tx, t Ticket, c Claim) error {
+	ok, err := tx.ReplaceEvent(ctx, t, c)
 	if err != nil {
 		return fmt.Errorf("gate: replace event: %w", err)
 	}

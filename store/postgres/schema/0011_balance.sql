@@ -1,0 +1,10 @@
+-- +goose Up
+-- Sums of sealed postings per account.
+CREATE TABLE balance (
+    tenant_id BIGINT NOT NULL CHECK (tenant_id > 0),
+    account TEXT COLLATE "C" NOT NULL CHECK (octet_length(account) BETWEEN 3 AND 191),
+    currency TEXT COLLATE "C" NOT NULL CHECK (octet_length(currency) = 3),
+    debit_minor BIGINT NOT NULL CHECK (debit_minor >= 0),
+    credit_minor BIGINT NOT NULL CHECK (credit_minor >= 0),
+    PRIMARY KEY (tenant_id, account, currency)
+);

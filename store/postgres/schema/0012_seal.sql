@@ -1,0 +1,10 @@
+-- +goose Up
+-- The chain of digests over sealed bookings.
+CREATE TABLE seal (
+    tenant_id BIGINT NOT NULL CHECK (tenant_id > 0),
+    seal_no BIGINT NOT NULL CHECK (seal_no > 0),
+    bookings BIGINT NOT NULL CHECK (bookings > 0),
+    digest TEXT COLLATE "C" NOT NULL,
+    sealed_us BIGINT NOT NULL,
+    PRIMARY KEY (tenant_id, seal_no)
+);
