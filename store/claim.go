@@ -21,7 +21,7 @@ const (
  VALUES (?, ?, ?, $NOW + ?, 1, '', '', ?)`
 
 	sqlInsertDelivery = `INSERT INTO channel_delivery (tenant_id, idempotent_key, delivery_id, received_us, source,
- verdict, digest, instance, header, body) VALUES (?, ?, ?, $NOW, ?, ?, ?, ?, ?, ?)`
+ verdict, digest, instance, header, body, event) VALUES (?, ?, ?, $NOW, ?, ?, ?, ?, ?, ?, ?)`
 
 	// The lease is over when it has run out or when it ends further ahead than any lease may.
 	sqlLeaseOver = `(c.lease_until_us <= $NOW OR c.lease_until_us > $NOW + 3600000000)`
@@ -120,7 +120,7 @@ func (s *Store) insertClaim(ctx context.Context, c gate.Claim, seat gate.Seat) e
 				}
 			}
 			_, err = tx.exec(ctx, sqlInsertDelivery, c.Tenant, string(c.Key), id, c.Raw.Source, string(gate.First),
-				string(c.Digest), seat.Instance, blob(c.Raw.Header), blob(c.Raw.Body))
+				string(c.Digest), seat.Instance, blob(c.Raw.Header), blob(c.Raw.Body), blob(nil))
 			return err
 		})
 		if err == nil || s.opt.Dialect.Classify(err) != Retry || ctx.Err() != nil {
@@ -217,9 +217,9 @@ func (s *Store) Note(ctx context.Context, c gate.Claim, v gate.Verdict, instance
 	if err != nil {
 		return err
 	}
-	body := blob(nil) // a repeat says nothing new; its headers show when it came and from whom
+	body, event := blob(nil), blob(nil) // a repeat says nothing new; its headers show when it came and from whom
 	if v == gate.Mismatch {
-		body = blob(c.Raw.Body)
+		body, event = blob(c.Raw.Body), blob(c.Event)
 	}
 	return s.unit(ctx, s.opt.Pools.Gate, func(ctx context.Context, tx *Tx) error {
 		var count int
@@ -230,7 +230,7 @@ func (s *Store) Note(ctx context.Context, c gate.Claim, v gate.Verdict, instance
 			return nil
 		}
 		_, err := tx.exec(ctx, sqlInsertDelivery, c.Tenant, string(c.Key), id, c.Raw.Source, string(v), string(c.Digest),
-			instance, blob(c.Raw.Header), body)
+			instance, blob(c.Raw.Header), body, event)
 		return err
 	})
 }

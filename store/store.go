@@ -92,6 +92,12 @@ func New(opt Options) (*Store, error) {
 // Check asks the database whether it can keep the promise, and refuses with reason and remedy if it cannot.
 func (s *Store) Check(ctx context.Context) error { return s.opt.Dialect.Check(ctx, s.opt.Pools) }
 
+// Pools are the connections that the store was given, for migrations and for reports of the host's own.
+func (s *Store) Pools() Pools { return s.opt.Pools }
+
+// Schema holds the engine's numbered migrations.
+func (s *Store) Schema() fs.FS { return s.opt.Dialect.Schema }
+
 // Engine is the dialect's name.
 func (s *Store) Engine() string { return s.opt.Dialect.Name }
 

@@ -1,5 +1,5 @@
 -- +goose Up
--- Raw deliveries as evidence. May be archived; no verdict rests on it.
+-- Raw deliveries as evidence. May be archived once their claim is finished; no verdict rests on it. The event is kept where it deviates from the claimed one.
 CREATE TABLE channel_delivery (
     tenant_id BIGINT NOT NULL CHECK (tenant_id > 0),
     idempotent_key TEXT COLLATE "C" NOT NULL CHECK (octet_length(idempotent_key) BETWEEN 5 AND 191),
@@ -11,5 +11,6 @@ CREATE TABLE channel_delivery (
     instance TEXT COLLATE "C" NOT NULL,
     header BYTEA NOT NULL,
     body BYTEA NOT NULL,
+    event BYTEA NOT NULL,
     PRIMARY KEY (tenant_id, idempotent_key, delivery_id)
 );
