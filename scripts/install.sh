@@ -10,9 +10,10 @@ need() { # PACKAGE PROGRAM: any one of the files that the pattern matches will d
 need mariadb-server '/usr/sbin/mariadbd'
 need postgresql '/usr/lib/postgresql/*/bin/initdb'
 need nodejs node
-need npm npm
 need gcc gcc # the race detector links with it
 need libc6-dev '/usr/include/stdlib.h'
+# Debian packs npm by itself, other builds of nodejs bring it along and then refuse Debian's.
+[ ${#missing[@]} -gt 0 ] || need npm npm
 
 [ ${#missing[@]} -gt 0 ] || exit 0
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
@@ -29,3 +30,4 @@ fi
 export DEBIAN_FRONTEND=noninteractive RUNLEVEL=1
 apt-get update -q </dev/null
 apt-get install -q -y --no-install-recommends "${missing[@]}" </dev/null
+command -v npm >/dev/null || apt-get install -q -y --no-install-recommends npm </dev/null
