@@ -29,7 +29,7 @@ func refusedImports() map[string][]sample {
 			{"refund/a.go", imported("migrate"), 4},
 			{"house.go", imported("store/sqlite"), 4},
 			{"house.go", imported("channel/wechat"), 4},
-			{"server/a.go", imported("store"), 4},
+			{"server/a.go", imported("store/sqlite"), 4},
 			{"sandbox/a.go", imported("gate"), 4},
 			{"contrib/redis/a.go", imported("cmd/paidonce"), 4},
 			{"examples/plain/a.go", imported("internal/testdb"), 4},
