@@ -99,13 +99,23 @@ func explainBooking(line store.Timeline) string {
 	if len(line.Bookings) == 0 {
 		return "The journal has no booking of it."
 	}
-	b := line.Bookings[0]
-	said := fmt.Sprintf("The journal has one booking of it, %s, written at %s with %d entries by chain %s", b.ID,
-		at(b.BookedUs), len(b.Entries), b.Chain)
 	if len(line.Bookings) > 1 {
 		return fmt.Sprintf("The journal has %d bookings of it, which must never be. Verify the ledger.", len(line.Bookings))
 	}
-	return said + "; the journal's own row is unique for this event, so there cannot be a second one."
+	b := line.Bookings[0]
+	return fmt.Sprintf("The journal has one booking of it, %s, written at %s with %s by chain %s; the journal's own row "+
+		"is unique for this event, so there cannot be a second one.", b.ID,
+		at(b.BookedUs), entries(len(b.Entries)), b.Chain)
+}
+
+func entries(count int) string {
+	switch count {
+	case 0:
+		return "no entry (it moved no money)"
+	case 1:
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", count)
 }
 
 func short(digest string) string { return digest[:min(len(digest), 12)] }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -9,16 +10,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/paidonce/paidonce"
 	"github.com/paidonce/paidonce/channel"
 	"github.com/paidonce/paidonce/gate"
 )
 
-// readTimeout is how long a channel may take to send its body. Together with the house's own budget (4 s) an answer
-// comes within what the channels wait for.
-const readTimeout = 5 * time.Second
-
-// Refusals that happen before an adapter sees the delivery.
+// Refusals that are not the adapter's.
 var (
+	errForeign    = errors.New("server: the adapter returned an event of another account")
 	errOversized  = errors.New("server: body is longer than any notification")
 	errUnreadable = errors.New("server: body did not arrive")
 )
@@ -30,7 +29,8 @@ func (s *Server) notify(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case target == nil:
 		// A mistyped address must never look like an acknowledgement, whatever the channel takes for one.
-		s.opt.Logger.WarnContext(r.Context(), "notification to an unknown address", "remote", r.RemoteAddr)
+		s.opt.Logger.WarnContext(r.Context(), "notification to an unknown address",
+			"channel", clip(r.PathValue("channel")), "account", clip(r.PathValue("account")), "remote", r.RemoteAddr)
 		plain(w, http.StatusNotFound, "no such notification address\n")
 		return
 	case r.Method != http.MethodPost:
@@ -38,7 +38,7 @@ func (s *Server) notify(w http.ResponseWriter, r *http.Request) {
 		plain(w, http.StatusMethodNotAllowed, "notifications are POSTed\n")
 		return
 	}
-	body, err := s.readBody(w, r)
+	body, err := readBody(w, r)
 	if err != nil {
 		s.refuse(r, target, len(body), err)
 		reply := target.Ack(false)
@@ -48,15 +48,13 @@ func (s *Server) notify(w http.ResponseWriter, r *http.Request) {
 		send(w, reply)
 		return
 	}
+	// All bytes are here: booking must not end because a deadline for reading passes.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	send(w, target.Ack(s.hold(r, target, body)))
 }
 
-// readBody reads the raw body, at most channel.MaxBodyBytes and for at most readTimeout.
-func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	control := http.NewResponseController(w)
-	// A connection that knows no deadlines (a test's recorder) is read without.
-	_ = control.SetReadDeadline(s.opt.Clock().Add(readTimeout))
-	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
+// readBody reads the raw body, at most channel.MaxBodyBytes.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, channel.MaxBodyBytes))
 	var tooLong *http.MaxBytesError
 	switch {
@@ -85,7 +83,7 @@ func (s *Server) hold(r *http.Request, target channel.Channel, body []byte) bool
 	account := target.Account()
 	raw := gate.Delivery{Source: "notify", Header: evidence(r.Header, account.Channel), Body: body}
 	for _, e := range events {
-		result, err := s.opt.House.Accept(ctx, e, raw)
+		result, err := s.accept(ctx, account, e, raw)
 		if err != nil {
 			s.opt.Logger.ErrorContext(ctx, "notification is not held, the channel must send it again",
 				"tenant", account.Tenant, "channel", account.Channel, "account", account.Name, "err", err)
@@ -96,6 +94,19 @@ func (s *Server) hold(r *http.Request, target channel.Channel, body []byte) bool
 	}
 	return len(events) > 0
 }
+
+// accept is House.Accept for an event of this endpoint's account. The tenant belongs to the endpoint: an adapter that
+// names another one is broken, and must not write into somebody else's books.
+func (s *Server) accept(ctx context.Context, a channel.Account, e channel.Event, raw gate.Delivery,
+) (paidonce.Result, error) {
+	if e.Tenant != a.Tenant || e.Channel != a.Channel || e.Account != a.Name {
+		return paidonce.Result{}, errForeign
+	}
+	return s.opt.House.Accept(ctx, e, raw)
+}
+
+// clip bounds what a stranger can write into the log.
+func clip(s string) string { return s[:min(len(s), 64)] }
 
 // refuse logs a delivery that was not taken, without a byte of what it says.
 func (s *Server) refuse(r *http.Request, target channel.Channel, length int, err error) {

@@ -166,6 +166,8 @@ func TestWhatAnAdapterMayAnswer(t *testing.T) {
 	}
 	incomplete := event("3")
 	incomplete.TradeNo = ""
+	foreign := event("5")
+	foreign.Tenant = 2
 	for name, test := range map[string]struct {
 		parse  func() (channel.Parsed, error)
 		status int
@@ -180,6 +182,8 @@ func TestWhatAnAdapterMayAnswer(t *testing.T) {
 			http.StatusNoContent, "TOY:2:PAYMENT_RECEIVED"},
 		"one of two cannot be claimed": {says(channel.Parsed{Events: []channel.Event{event("4"), incomplete}}, nil),
 			http.StatusBadRequest, "level=ERROR"},
+		"event of another tenant": {says(channel.Parsed{Events: []channel.Event{foreign}}, nil),
+			http.StatusBadRequest, "level=ERROR.*another account"},
 		"panic": {func() (channel.Parsed, error) { panic("body: tea") }, http.StatusInternalServerError,
 			"panic while answering.*what=string"},
 	} {
