@@ -1,10 +1,14 @@
 // Signs and verifies Alipay notifications with alipay-sdk, Alipay's own SDK for Node, which shares no code with ours.
 // Standard input is a JSON list of requests, standard output the JSON list of their answers.
 
+import { File } from 'node:buffer';
 import { readFileSync } from 'node:fs';
-import { AlipaySdk } from 'alipay-sdk';
+
+// The SDK's HTTP client looks for this name when it is loaded, and Node 18, which Debian 12 has, lacks it.
+globalThis.File ??= File;
+const { AlipaySdk } = await import('alipay-sdk');
 // The SDK exports no signing of notifications, because only Alipay does that; this is its RSA2 primitive.
-import { signatureV3 } from './node_modules/alipay-sdk/dist/esm/util.js';
+const { signatureV3 } = await import('./node_modules/alipay-sdk/dist/esm/util.js');
 
 function client(publicKey) {
   // The application's own key is required by the constructor and plays no part in notifications.
