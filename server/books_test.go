@@ -1,12 +1,16 @@
 package server_test
 
 import (
+	"context"
+	"math"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/paidonce/paidonce/gate"
+	"github.com/paidonce/paidonce/ledger"
+	"github.com/paidonce/paidonce/server"
 )
 
 func TestTheJournalByEventAndByOrder(t *testing.T) {
@@ -17,6 +21,26 @@ func TestTheJournalByEventAndByOrder(t *testing.T) {
 	}
 	if got := w.get(1, "/v1/journal?cause=SQB:1:PAYMENT_RECEIVED"); got.rows(t, "bookings") != 0 {
 		t.Errorf("an event that never was: %s", got.body)
+	}
+}
+
+// A close moves no money. Its booking has an empty list of entries; no list of the API is ever null.
+func TestAnEventThatMovesNoMoneyIsBookedWithoutEntries(t *testing.T) {
+	w := newWorld(t)
+	w.order(1, "ORDER-1")
+	closed := strings.Replace(string(w.paid("7894259244067349", "ORDER-1")), `"PAID"`, `"PAY_CANCELED"`, 1)
+	if got := w.notify("shop-1", []byte(closed)); !got.held() {
+		t.Fatalf("answer %d %q", got.status, got.body)
+	}
+	const key = "SQB:7894259244067349:PAYMENT_CLOSED"
+	for _, path := range []string{"/v1/journal?cause=" + key, "/v1/events/" + key, "/v1/orders/ORDER-1"} {
+		got := w.get(1, path)
+		if got.rows(t, "bookings") != 1 || got.rows(t, "bookings", 0, "entries") != 0 || strings.Contains(got.body, "null") {
+			t.Errorf("%s: %s", path, got.body)
+		}
+	}
+	if got := w.get(1, "/v1/orders/ORDER-1"); got.field(t, "order", "state") != "closed" {
+		t.Errorf("order %s", got.body)
 	}
 }
 
@@ -50,6 +74,42 @@ func TestTheTrialBalance(t *testing.T) {
 	if balance.field(t, "balanced") != true || balance.field(t, "sums", 0, "balanced") != true {
 		t.Errorf("not balanced: %s", balance.body)
 	}
+}
+
+// wrongBooks has a trial balance that storage of ours would never give.
+type wrongBooks struct {
+	server.Store
+	balances []ledger.Balance
+}
+
+func (wrongBooks) TokenTenant(context.Context, string) (int64, error) { return 1, nil }
+
+func (b wrongBooks) TrialBalance(context.Context, int64) ([]ledger.Balance, error) {
+	return b.balances, nil
+}
+
+// Currencies are never added to each other: two that are off by the same amount do not make it good.
+func TestATrialBalanceThatIsOffSaysSo(t *testing.T) {
+	w := newWorld(t)
+	balance := func(rows ...ledger.Balance) reply {
+		handler, err := server.New(server.Options{House: w.house, Store: wrongBooks{balances: rows}, Clock: fixed})
+		w.must(err)
+		return ask(t, handler, "/v1/trial-balance")
+	}
+	got := balance(ledger.Balance{Account: "asset:a", Currency: "CNY", Debit: 5, Credit: 0},
+		ledger.Balance{Account: "asset:a", Currency: "JPY", Debit: 7, Credit: 7},
+		ledger.Balance{Account: "asset:a", Currency: "USD", Debit: 0, Credit: 5})
+	if got.field(t, "balanced") != false || got.rows(t, "sums") != 3 {
+		t.Fatalf("answer %s", got.body)
+	}
+	for i, want := range []bool{false, true, false} {
+		if got.field(t, "sums", i, "balanced") != want {
+			t.Errorf("sum %d: %s", i, got.body)
+		}
+	}
+	balance(ledger.Balance{Account: "asset:a", Currency: "CNY", Debit: math.MaxInt64},
+		ledger.Balance{Account: "asset:b", Currency: "CNY", Debit: 1}).
+		problem(t, http.StatusInternalServerError, "sum_out_of_range")
 }
 
 func TestUnfinishedClaimsSayWhyAndWhenAgain(t *testing.T) {

@@ -38,7 +38,7 @@ func (s *Server) viewOf(row gate.Row) claimView {
 }
 
 type claimPage struct {
-	Claims []claimView `json:"claims"`
+	Claims []claimView `json:"claims" nullable:"false"`
 	Next   string      `json:"next,omitempty" doc:"value of after for the next page"`
 }
 
@@ -54,9 +54,9 @@ func (s *Server) pageOf(rows []gate.Row, limit int) *answerOf[claimPage] {
 // eventFile is the life of one event.
 type eventFile struct {
 	Claim       claimView         `json:"claim"`
-	Deliveries  []store.Delivery  `json:"deliveries"`
-	Steps       []store.Step      `json:"steps"`
-	Bookings    []ledger.Recorded `json:"bookings"`
+	Deliveries  []store.Delivery  `json:"deliveries" nullable:"false"`
+	Steps       []store.Step      `json:"steps" nullable:"false"`
+	Bookings    []ledger.Recorded `json:"bookings" nullable:"false"`
 	Explanation string            `json:"explanation" doc:"the same in plain words"`
 }
 
@@ -95,7 +95,7 @@ func (s *Server) getEvent(ctx context.Context, in *eventPath) (*answerOf[eventFi
 		return nil, s.problem(ctx, err)
 	}
 	return &answerOf[eventFile]{eventFile{Claim: s.viewOf(line.Claim), Deliveries: list(line.Deliveries),
-		Steps: list(line.Steps), Bookings: list(line.Bookings), Explanation: Explain(line)}}, nil
+		Steps: list(line.Steps), Bookings: whole(line.Bookings), Explanation: Explain(line)}}, nil
 }
 
 func (s *Server) listClaims(ctx context.Context, in *claimQuery) (*answerOf[claimPage], error) {

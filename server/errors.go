@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/paidonce/paidonce/gate"
+	"github.com/paidonce/paidonce/money"
 	"github.com/paidonce/paidonce/order"
 	"github.com/paidonce/paidonce/store"
 )
@@ -39,6 +40,7 @@ func answers() []answer {
 		{store.ErrToken, http.StatusUnauthorized, "token_invalid", "a valid bearer token is needed", ""},
 		{store.ErrCommitUnknown, http.StatusServiceUnavailable, "outcome_unknown",
 			"the answer of the database was lost; send the same request again, it is safe", ""},
+		{money.ErrOverflow, http.StatusInternalServerError, "sum_out_of_range", "a sum does not fit into 64 bits", ""},
 	}
 }
 

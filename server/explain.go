@@ -71,6 +71,9 @@ func explainDelivery(line store.Timeline, d store.Delivery) string {
 		return came + ". It was a repeat: the row was there, unfinished and held by nobody, so it drove the stored " +
 			"event on."
 	case gate.Mismatch:
+		if d.Digest == string(line.Claim.Digest) {
+			return came + ". It said something else than the first report under the same key, and has taken its place since."
+		}
 		return fmt.Sprintf("%s. It says something else under the same key (digest %s, the claim's is %s), so it is "+
 			"kept as evidence and did not change what was claimed.", came, short(d.Digest), short(string(line.Claim.Digest)))
 	}

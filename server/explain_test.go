@@ -80,6 +80,9 @@ func TestWhatElseAnExplanationSays(t *testing.T) {
 		}), "2 bookings of it, which must never be"},
 		"mismatch": {with(func(l *store.Timeline) { l.Deliveries = []store.Delivery{other} }),
 			"something else under the same key (digest 01bbbbbbbbbb, the claim's is 01aaaaaaaaaa)"},
+		"mismatch that was right": {with(func(l *store.Timeline) {
+			l.Deliveries = []store.Delivery{delivery(4, "till-b", gate.Mismatch)}
+		}), "and has taken its place since"},
 		"parking": {with(func(l *store.Timeline) {
 			l.Steps = []store.Step{{Fence: 1, What: "parked", Instance: "till-a", Detail: "failed: no disk"}}
 		}), "instance till-a could not book it under fence 1 and parked it: failed: no disk."},

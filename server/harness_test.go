@@ -223,7 +223,7 @@ func (c toy) Parse(_ context.Context, _ channel.Request) (channel.Parsed, error)
 
 func (c toy) Ack(held bool) channel.Reply {
 	if held {
-		return channel.Reply{Status: http.StatusNoContent}
+		return channel.Reply{Status: http.StatusOK}
 	}
 	return channel.Reply{Status: http.StatusBadRequest, ContentType: "application/json", Body: []byte(`{"code":"NO"}`)}
 }

@@ -22,7 +22,7 @@ type journalQuery struct {
 }
 
 type journalPage struct {
-	Bookings []ledger.Recorded `json:"bookings"`
+	Bookings []ledger.Recorded `json:"bookings" nullable:"false"`
 }
 
 // accountRow is what one account holds in one currency. Net is debit minus credit.
@@ -34,7 +34,7 @@ type accountRow struct {
 }
 
 type accountPage struct {
-	Accounts []accountRow `json:"accounts"`
+	Accounts []accountRow `json:"accounts" nullable:"false"`
 }
 
 // currencySum is the sum of both sides over all accounts in one currency.
@@ -45,8 +45,8 @@ type currencySum struct {
 }
 
 type trialBalance struct {
-	Accounts []accountRow  `json:"accounts"`
-	Sums     []currencySum `json:"sums"`
+	Accounts []accountRow  `json:"accounts" nullable:"false"`
+	Sums     []currencySum `json:"sums" nullable:"false"`
 	Balanced bool          `json:"balanced" doc:"debits equal credits in every currency"`
 }
 
@@ -73,7 +73,7 @@ func (s *Server) readJournal(ctx context.Context, in *journalQuery) (*answerOf[j
 	if err != nil {
 		return nil, s.problem(ctx, err)
 	}
-	return &answerOf[journalPage]{journalPage{list(bookings)}}, nil
+	return &answerOf[journalPage]{journalPage{whole(bookings)}}, nil
 }
 
 func (s *Server) listAccounts(ctx context.Context, _ *struct{}) (*answerOf[accountPage], error) {
@@ -95,6 +95,14 @@ func (s *Server) trialBalance(ctx context.Context, _ *struct{}) (*answerOf[trial
 	}
 	unbalanced := slices.ContainsFunc(sums, func(sum currencySum) bool { return !sum.Balanced })
 	return &answerOf[trialBalance]{trialBalance{rowsOf(balances), sums, !unbalanced}}, nil
+}
+
+// whole writes a booking that moved no money with an empty list of entries, not with null.
+func whole(bookings []ledger.Recorded) []ledger.Recorded {
+	for i := range bookings {
+		bookings[i].Entries = list(bookings[i].Entries)
+	}
+	return list(bookings)
 }
 
 func rowsOf(balances []ledger.Balance) []accountRow {

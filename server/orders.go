@@ -36,15 +36,15 @@ type orderCreated struct {
 }
 
 type orderPage struct {
-	Orders []order.Order `json:"orders"`
+	Orders []order.Order `json:"orders" nullable:"false"`
 	Next   string        `json:"next,omitempty" doc:"value of after for the next page"`
 }
 
 // orderFile is an order with everything that the channels and the journal say of it.
 type orderFile struct {
 	Order    order.Order       `json:"order"`
-	Payments []store.Payment   `json:"payments"`
-	Bookings []ledger.Recorded `json:"bookings"`
+	Payments []store.Payment   `json:"payments" nullable:"false"`
+	Bookings []ledger.Recorded `json:"bookings" nullable:"false"`
 }
 
 func (s *Server) routeOrders(api huma.API) {
@@ -104,5 +104,5 @@ func (s *Server) getOrder(ctx context.Context, in *orderPath) (*answerOf[orderFi
 	if err != nil {
 		return nil, s.problem(ctx, err)
 	}
-	return &answerOf[orderFile]{orderFile{Order: o, Payments: list(payments), Bookings: list(bookings)}}, nil
+	return &answerOf[orderFile]{orderFile{Order: o, Payments: list(payments), Bookings: whole(bookings)}}, nil
 }
