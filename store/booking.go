@@ -15,8 +15,8 @@ const (
  VALUES (?, ?, ?, ?, ?, $NOW)`
 	sqlInsertEntry = `INSERT INTO journal_entry (tenant_id, booking_id, entry_no, step)
  VALUES (?, ?, ?, ?)`
-	sqlInsertPosting = `INSERT INTO posting (tenant_id, booking_id, entry_no, line_no, account, side, amount_minor, currency)
- VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+	sqlInsertPosting = `INSERT INTO posting (tenant_id, booking_id, entry_no, line_no, account, side, amount_minor,
+ currency) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
 	sqlInsertPending = `INSERT INTO booking_pending (tenant_id, booking_id) VALUES (?, ?)`
 
 	sqlBookingRows = `SELECT b.booking_id, b.cause, b.chain, b.order_no, b.booked_us, e.entry_no, e.step, p.line_no,

@@ -202,7 +202,8 @@ func (s *Store) Park(ctx context.Context, t gate.Ticket, p gate.Parking) error {
 		if rows != 1 {
 			return gate.ErrFenced
 		}
-		if _, err := tx.exec(ctx, sqlParkWork, p.Reason, p.Detail, p.Delay.Microseconds(), t.Tenant, string(t.Key)); err != nil {
+		if _, err := tx.exec(ctx, sqlParkWork, p.Reason, p.Detail, p.Delay.Microseconds(), t.Tenant,
+			string(t.Key)); err != nil {
 			return err
 		}
 		_, err = tx.exec(ctx, sqlInsertHistory, t.Tenant, string(t.Key), t.Fence, "parked", t.Row.Instance,

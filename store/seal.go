@@ -20,7 +20,8 @@ const (
 	sqlInsertBalance = `INSERT INTO balance (tenant_id, account, currency, debit_minor, credit_minor)
  VALUES (?, ?, ?, ?, ?)`
 	sqlSeals         = `SELECT seal_no, bookings, digest FROM seal WHERE tenant_id = ? ORDER BY seal_no`
-	sqlSealed        = `SELECT booking_id, digest FROM sealed_booking WHERE tenant_id = ? AND seal_no = ? ORDER BY booking_id`
+	sqlSealed        = `SELECT booking_id, digest FROM sealed_booking WHERE tenant_id = ? AND seal_no = ?
+ ORDER BY booking_id`
 	sqlLedgerTenants = `SELECT tenant_id FROM booking UNION SELECT tenant_id FROM seal
  UNION SELECT tenant_id FROM channel_idempotent UNION SELECT tenant_id FROM posting ORDER BY 1`
 )
