@@ -19,8 +19,8 @@ const (
  WHERE tenant_id = ? AND account = ? AND currency = ?`
 	sqlInsertBalance = `INSERT INTO balance (tenant_id, account, currency, debit_minor, credit_minor)
  VALUES (?, ?, ?, ?, ?)`
-	sqlSeals         = `SELECT seal_no, bookings, digest FROM seal WHERE tenant_id = ? ORDER BY seal_no`
-	sqlSealed        = `SELECT booking_id, digest FROM sealed_booking WHERE tenant_id = ? AND seal_no = ?
+	sqlSeals  = `SELECT seal_no, bookings, digest FROM seal WHERE tenant_id = ? ORDER BY seal_no`
+	sqlSealed = `SELECT booking_id, digest FROM sealed_booking WHERE tenant_id = ? AND seal_no = ?
  ORDER BY booking_id`
 	sqlLedgerTenants = `SELECT tenant_id FROM booking UNION SELECT tenant_id FROM seal
  UNION SELECT tenant_id FROM channel_idempotent UNION SELECT tenant_id FROM posting ORDER BY 1`
@@ -99,10 +99,14 @@ func (t *Tx) sealBatch(ctx context.Context, last ledger.Head, ids []string) (led
 }
 
 // PendingTenants lists tenants that have bookings to seal.
-func (s *Store) PendingTenants(ctx context.Context) ([]int64, error) { return s.tenants(ctx, sqlPendingTenants) }
+func (s *Store) PendingTenants(ctx context.Context) ([]int64, error) {
+	return s.tenants(ctx, sqlPendingTenants)
+}
 
 // LedgerTenants lists every tenant that has left a trace in the books.
-func (s *Store) LedgerTenants(ctx context.Context) ([]int64, error) { return s.tenants(ctx, sqlLedgerTenants) }
+func (s *Store) LedgerTenants(ctx context.Context) ([]int64, error) {
+	return s.tenants(ctx, sqlLedgerTenants)
+}
 
 func (s *Store) tenants(ctx context.Context, statement string) ([]int64, error) {
 	var tenants []int64

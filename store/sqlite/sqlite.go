@@ -113,7 +113,8 @@ func check(ctx context.Context, p store.Pools) error {
 			Remedy: "Open the file for writing."},
 		{Setting: "unique index of channel_idempotent",
 			Query: `SELECT COALESCE((SELECT group_concat(x.name || ':' || x.coll, ',')
- FROM pragma_index_list('channel_idempotent') l, pragma_index_xinfo(l.name) x WHERE l."unique" = 1 AND l.partial = 0 AND l.origin = 'pk' AND x.key = 1), 'missing')`,
+ FROM pragma_index_list('channel_idempotent') l, pragma_index_xinfo(l.name) x
+ WHERE l."unique" = 1 AND l.partial = 0 AND l.origin = 'pk' AND x.key = 1), 'missing')`,
 			Allowed: []string{"tenant_id:binary,idempotent_key:binary"},
 			Remedy:  "Run `paidonce migrate`; never change this index by hand."},
 		{Setting: "file of the database", Query: "SELECT CASE WHEN file = '' THEN 'memory' ELSE 'file' END FROM " +
