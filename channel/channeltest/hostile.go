@@ -28,7 +28,7 @@ func changedBytesAreNotBelieved(tb testing.TB, s Subject) error {
 	}
 	from, to := s.Signed(original.Body)
 	if from < 0 || to > len(original.Body) || to-from < 4 {
-		return fmt.Errorf("Signed names the range %d to %d of %d bytes", from, to, len(original.Body))
+		return fmt.Errorf("the signed part names the range %d to %d of %d bytes", from, to, len(original.Body))
 	}
 	step := max(1, len(original.Body)/flips)
 	for at := 0; at < len(original.Body); at += step {

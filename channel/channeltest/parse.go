@@ -13,7 +13,7 @@ import (
 )
 
 // errPanic marks a Parse that panicked: it is a broken promise, not an answer.
-var errPanic = errors.New("Parse panicked")
+var errPanic = errors.New("adapter panicked in Parse")
 
 // parse runs Parse and checks what holds for every delivery whatever: no panic, a nil error with at least one valid
 // result of this account, or an error of exactly one known reason that tells nothing. Its own complaint comes last.
