@@ -75,12 +75,13 @@ func usable(key any) (*rsa.PublicKey, error) {
 }
 
 // canonicalSerial makes the writings of one certificate's serial number equal: some tools print hexadecimal in small
-// letters, some drop the leading zero. The id of a public key is compared as it is.
+// letters, some drop the leading zero. What is not hexadecimal, the id of a public key, is compared as it is.
 func canonicalSerial(serial string) string {
-	if strings.HasPrefix(serial, publicKeyPrefix) {
+	folded := strings.TrimLeft(strings.ToUpper(serial), "0")
+	if strings.Trim(folded, "0123456789ABCDEF") != "" {
 		return serial
 	}
-	return strings.TrimLeft(strings.ToUpper(serial), "0")
+	return folded
 }
 
 func platformKeys(configured map[string]*rsa.PublicKey) (map[string]*rsa.PublicKey, error) {
