@@ -52,6 +52,7 @@ func Pool(dsn string, size int) (*sql.DB, error) {
 		return nil, errors.New("mysql: the database DSN cannot be read") // the cause would print the password
 	}
 	config.ClientFoundRows = false
+	config.ParseTime, config.Loc = true, time.UTC
 	config.InterpolateParams = true
 	config.MultiStatements = false
 	config.RejectReadOnly = true
