@@ -55,8 +55,8 @@ func New(c Config) (*Client, error) {
 		return nil, fmt.Errorf("%w: no public key", ErrConfig)
 	}
 	for i, key := range c.PublicKeys {
-		if err := usable(key); err != nil {
-			return nil, fmt.Errorf("%w (public key %d)", err, i+1)
+		if err := channel.UsableKey(key); err != nil {
+			return nil, fmt.Errorf("%w: public key %d: %w", ErrConfig, i+1, err)
 		}
 	}
 	if len(c.TerminalSNs) == 0 {

@@ -1,16 +1,11 @@
 package sqb
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/paidonce/paidonce/channel"
 	"github.com/paidonce/paidonce/money"
@@ -124,9 +119,6 @@ func knownFlowState(state string) bool {
 
 // Reasons for which an authentic message is not understood. They are written into a note, so they never quote it.
 var (
-	errNotObject  = errors.New("the body is not one JSON object in UTF-8")
-	errRepeated   = errors.New("a field appears twice")
-	errNotText    = errors.New("a field that must be a text is none")
 	errIncomplete = errors.New("terminal_sn, sn, client_sn, status, order_status or total_amount is missing")
 	errAmount     = errors.New("total_amount or net_amount is not a number of fen")
 )
@@ -145,14 +137,14 @@ type notification struct {
 // decode reads the strict form: one object, every name once and compared byte by byte, texts for the fields that are
 // used. Shouqianba sends all values as texts; other fields may be of any type, because nobody reads them.
 func decode(body []byte) (notification, error) {
-	fields, err := object(body)
+	fields, err := channel.ParseObject(body)
 	if err != nil {
 		return notification{}, err
 	}
 	texts := make(map[string]string)
 	for _, name := range []string{"terminal_sn", "sn", "client_sn", "status", "order_status", "total_amount",
 		"net_amount", "finish_time", "channel_finish_time"} {
-		if texts[name], err = text(fields[name]); err != nil {
+		if texts[name], err = fields.Text(name); err != nil {
 			return notification{}, err
 		}
 	}
@@ -176,54 +168,6 @@ func decode(body []byte) (notification, error) {
 		n.happenedAt = instant(texts["finish_time"])
 	}
 	return n, nil
-}
-
-// object splits a JSON object into its fields. encoding/json would take the last of two equal names, match names in
-// any case, and replace what is not UTF-8; each of these would let two readers see two different messages.
-func object(body []byte) (map[string]json.RawMessage, error) {
-	if !utf8.Valid(body) {
-		return nil, errNotObject
-	}
-	reader := json.NewDecoder(bytes.NewReader(body))
-	if opening, err := reader.Token(); err != nil || opening != json.Delim('{') {
-		return nil, errNotObject
-	}
-	fields := make(map[string]json.RawMessage)
-	for reader.More() {
-		token, err := reader.Token()
-		name, ok := token.(string)
-		if err != nil || !ok {
-			return nil, errNotObject
-		}
-		if _, repeated := fields[name]; repeated {
-			return nil, errRepeated
-		}
-		var value json.RawMessage
-		if err := reader.Decode(&value); err != nil {
-			return nil, errNotObject
-		}
-		fields[name] = value
-	}
-	if _, err := reader.Token(); err != nil {
-		return nil, errNotObject
-	}
-	if _, err := reader.Token(); !errors.Is(err, io.EOF) {
-		return nil, errNotObject
-	}
-	return fields, nil
-}
-
-// text reads a JSON text; a field that is absent or null is empty. A replacement character is refused: it is what
-// half a surrogate pair decodes to, and two different halves would become one number.
-func text(value json.RawMessage) (string, error) {
-	if value == nil || string(value) == "null" {
-		return "", nil
-	}
-	var s string
-	if json.Unmarshal(value, &s) != nil || strings.ContainsRune(s, utf8.RuneError) {
-		return "", errNotText
-	}
-	return s, nil
 }
 
 // instant reads milliseconds since 1970. A time that cannot be read is zero, "the message does not say": it decides
