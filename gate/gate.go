@@ -201,6 +201,9 @@ func (g *Gate) Finish(ctx context.Context, tx Tx, t Ticket, outcome string) erro
 // Replace makes another authentic report the claim's event, under the ticket's fence and inside tx. The caller has
 // found out which of the two is true; the gate only guards that it is replaced while unbooked and by one holder.
 func (g *Gate) Replace(ctx context.Context, tx Tx, t Ticket, c Claim) error {
+	if !t.Held() { // such a ticket shows the holder's owner and fence, so the database would not refuse it
+		return fmt.Errorf("%w: verdict %s gives no right to replace", ErrFenced, t.Verdict)
+	}
 	ok, err := tx.ReplaceEvent(ctx, t, c)
 	if err != nil {
 		return fmt.Errorf("gate: replace event: %w", err)
