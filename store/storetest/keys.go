@@ -109,7 +109,7 @@ func fullLength(f *fixture) {
 	}
 	apart(f, g, long, f.key(strings.Repeat("9", room-1)+"8"))
 	seat := gate.Seat{Owner: "me", Instance: "till-a", Lease: longLease}
-	stem := gate.Key(strings.Repeat("K", gate.MaxKeyBytes-1))
+	stem := gate.Key("RAW:" + strings.Repeat("K", gate.MaxKeyBytes-len("RAW::PAY1")) + ":PAY")
 	for i, end := range []gate.Key{"1", "2"} {
 		seat.Owner = string(end)
 		if _, won, err := f.store.Insert(f.Context(), f.claim(stem+end), seat); !won || err != nil {
