@@ -100,9 +100,21 @@ func Classify(err error) store.Class {
 	return store.Other
 }
 
-// check refuses what would lose a commit or judge keys wrongly.
+// check refuses what would lose a commit or judge keys wrongly, in every pool that writes.
 func check(ctx context.Context, p store.Pools) error {
-	err := store.CheckRules(ctx, p.Main, []store.Rule{
+	for name, pool := range map[string]*sql.DB{"main": p.Main, "gate": p.Gate} {
+		if err := store.CheckRules(ctx, pool, rules()); err != nil {
+			return fmt.Errorf("%s pool: %w", name, err)
+		}
+		if err := checkImmediate(ctx, pool, p.Read); err != nil {
+			return fmt.Errorf("%s pool: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func rules() []store.Rule {
+	return []store.Rule{
 		{Setting: "PRAGMA journal_mode", Query: "PRAGMA journal_mode", Allowed: []string{"wal"},
 			Remedy: "Open the file with _pragma=journal_mode(WAL); network file systems cannot do that."},
 		{Setting: "PRAGMA synchronous", Query: "PRAGMA synchronous", Allowed: []string{"2", "3"},
@@ -119,22 +131,18 @@ func check(ctx context.Context, p store.Pools) error {
 			Remedy:  "Run `paidonce migrate`; never change this index by hand."},
 		{Setting: "file of the database", Query: "SELECT CASE WHEN file = '' THEN 'memory' ELSE 'file' END FROM " +
 			"pragma_database_list WHERE name = 'main'", Allowed: []string{"file"}, Remedy: "Give a file, not memory."},
-	})
-	if err != nil {
-		return err
 	}
-	return checkImmediate(ctx, p)
 }
 
 // checkImmediate proves that a transaction of the writing pool takes the write lock when it begins: while it is open,
 // another connection cannot begin to write.
-func checkImmediate(ctx context.Context, p store.Pools) error {
-	tx, err := p.Main.BeginTx(ctx, nil)
+func checkImmediate(ctx context.Context, writer, other *sql.DB) error {
+	tx, err := writer.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("sqlite: begin: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	conn, err := p.Read.Conn(ctx)
+	conn, err := other.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("sqlite: second connection: %w", err)
 	}
