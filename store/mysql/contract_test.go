@@ -14,9 +14,12 @@ import (
 func TestContract(t *testing.T) { storetest.Run(t, open) }
 
 // open gives a fresh, migrated database.
-func open(t *testing.T) *store.Store {
+func open(t *testing.T) *store.Store { t.Helper(); return openAt(t, testdb.MariaDB(t)) }
+
+// openAt migrates a database and opens it as the house does.
+func openAt(t *testing.T, dsn string) *store.Store {
 	t.Helper()
-	s, err := mysql.Open(testdb.MariaDB(t), time.Now)
+	s, err := mysql.Open(dsn, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

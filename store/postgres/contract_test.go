@@ -14,9 +14,12 @@ import (
 func TestContract(t *testing.T) { storetest.Run(t, open) }
 
 // open gives a fresh, migrated database.
-func open(t *testing.T) *store.Store {
+func open(t *testing.T) *store.Store { t.Helper(); return openAt(t, testdb.Postgres(t)) }
+
+// openAt migrates a database and opens it as the house does.
+func openAt(t *testing.T, dsn string) *store.Store {
 	t.Helper()
-	s, err := postgres.Open(testdb.Postgres(t), time.Now)
+	s, err := postgres.Open(dsn, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
