@@ -123,6 +123,7 @@ func (p platform) unbookable(tb testing.TB) []channeltest.Delivery {
 	}
 	for name, changes := range map[string]doc{
 		"no merchant": {"mchid": nil}, "no application": {"appid": nil}, "no order": {"out_trade_no": nil},
+		"no UTF-8":   {"transaction_id": json.RawMessage("\"\xff\"")},
 		"no payment": {"transaction_id": nil}, "null payment": {"transaction_id": json.RawMessage("null")},
 		"number for a text": {"transaction_id": 42}, "half a pair": {"transaction_id": json.RawMessage(`"\ud800"`)},
 		"no state": {"trade_state": nil}, "closed": {"trade_state": "CLOSED"}, "small state": {"trade_state": "success"},
@@ -144,6 +145,16 @@ func (p platform) unbookable(tb testing.TB) []channeltest.Delivery {
 	} {
 		add("refund: "+name, p.send(tb, "REFUND.SUCCESS", refund().with(changes)))
 	}
+	return append(deliveries, p.unreadable(tb)...)
+}
+
+// unreadable are signed deliveries whose envelope or resource is not what the documents describe.
+func (p platform) unreadable(tb testing.TB) []channeltest.Delivery {
+	tb.Helper()
+	var deliveries []channeltest.Delivery
+	add := func(name string, r channel.Request) {
+		deliveries = append(deliveries, channeltest.Delivery{Name: name, Request: r})
+	}
 	plain := transaction().encode(tb)
 	outer := envelope(tb, "TRANSACTION.SUCCESS", plain)
 	resource := seal(tb, apiV3Key, "transaction", plain)
@@ -163,11 +174,13 @@ func (p platform) unbookable(tb testing.TB) []channeltest.Delivery {
 		"ciphertext not base64":    {"resource": resource.with(doc{"ciphertext": "!"})},
 		"another key":              {"resource": seal(tb, strings.Repeat("k", 32), "transaction", plain)},
 		"content not JSON":         {"resource": seal(tb, apiV3Key, "transaction", []byte("paid"))},
+		"content twice":            {"resource": seal(tb, apiV3Key, "transaction", append(plain, plain...))},
 		"content cut":              {"resource": seal(tb, apiV3Key, "transaction", plain[:len(plain)-1])},
 	} {
 		add("envelope: "+name, p.raw(tb, outer.with(changes).encode(tb)))
 	}
-	for name, body := range map[string]string{"array": "[]", "text": "paid", "null": "null", "two": "{}{}",
+	for name, body := range map[string]string{"array": "[]", "text": "paid", "null": "null",
+		"two":       string(outer.encode(tb)) + string(outer.encode(tb)),
 		"not UTF-8": "{\"event_type\":\"\xff\"}", "twice": `{"event_type":"A","event_type":"TRANSACTION.SUCCESS"}`} {
 		add("body: "+name, p.raw(tb, []byte(body)))
 	}

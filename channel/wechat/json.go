@@ -13,7 +13,7 @@ import (
 
 // Reasons for which an authentic message is not understood. They are written into a note, so they never quote it.
 var (
-	errNotObject  = errors.New("not one JSON object in UTF-8")
+	errNotObject  = errors.New("not one JSON object")
 	errRepeated   = errors.New("a field appears twice")
 	errNotText    = errors.New("a field that must be a text is none")
 	errIncomplete = errors.New("a field that is needed is missing")
@@ -26,13 +26,13 @@ type reader struct {
 	err    error
 }
 
-// newReader splits a JSON object into its fields. encoding/json by itself would take the last of two equal names,
-// match names in any case and replace what is not UTF-8; each would let two readers see two different messages.
+// newReader splits a JSON object into its fields. encoding/json by itself would take the last of two equal names and
+// match names in any case; either would let two readers see two different messages.
 func newReader(data []byte) *reader {
 	r := &reader{fields: make(map[string]json.RawMessage)}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	opening, err := decoder.Token()
-	if err != nil || opening != json.Delim('{') || !utf8.Valid(data) {
+	if err != nil || opening != json.Delim('{') {
 		return &reader{err: errNotObject}
 	}
 	for decoder.More() {
@@ -64,7 +64,7 @@ func (r *reader) fail(err error) {
 }
 
 // text reads a JSON text; a field that is absent or null is empty. A replacement character is refused: it is what
-// half a surrogate pair decodes to, and two different halves would become one number.
+// broken UTF-8 and half a surrogate pair decode to, and two different numbers would become one.
 func (r *reader) text(name string) string {
 	value := r.fields[name]
 	if value == nil || string(value) == "null" {

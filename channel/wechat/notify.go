@@ -50,7 +50,7 @@ func (c *Client) decode(body []byte) (channel.Event, error) {
 	eventType := outer.needed("event_type")
 	resource := outer.object("resource")
 	original := resource.text("original_type")
-	if outer.fail(resource.err); outer.err != nil {
+	if outer.err != nil {
 		return channel.Event{}, outer.err
 	}
 	kind, isRefund := refundKind(eventType)

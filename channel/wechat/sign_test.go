@@ -167,6 +167,25 @@ func TestTheBorderBetweenNonceAndBodyCannotMove(t *testing.T) {
 	}
 }
 
+// Of the last letter before the padding four bits mean nothing; a second writing of a signature is not one.
+func TestASignatureHasOneWriting(t *testing.T) {
+	p := newPlatform(t)
+	good := p.pay(t, nil)
+	signature := good.Header.Get("Wechatpay-Signature")
+	last := len(signature) - len("==") - 1
+	for name, text := range map[string]string{
+		"spare bits": signature[:last] + string(signature[last]+1) + "==",
+		"no padding": signature[:last+1],
+		"URL":        strings.NewReplacer("+", "-", "/", "_", "=", "").Replace(signature),
+		"space":      signature + " ",
+	} {
+		good.Header.Set("Wechatpay-Signature", text)
+		if _, err := p.client(t).Parse(t.Context(), good); !errors.Is(err, channel.ErrForged) {
+			t.Errorf("%s: %v, want %v", name, err, channel.ErrForged)
+		}
+	}
+}
+
 func TestAProbeIsARefusalOfItsOwn(t *testing.T) {
 	p := newPlatform(t)
 	client := p.client(t)

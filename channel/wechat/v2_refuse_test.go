@@ -33,6 +33,9 @@ func refusalsV2(tb testing.TB) []channeltest.Refusal {
 		"refund cut":              refundEnvelope(sealed[:len(sealed)-24]),
 		"refund no document":      refundEnvelope(sealECB(tb, apiKey, []byte("refunded"))),
 		"refund without padding":  refundEnvelope(sealed[:64]),
+		"refund padded by zero":   refundEnvelope(sealBlocks(tb, apiKey, padded(0))),
+		"refund padded by 17":     refundEnvelope(sealBlocks(tb, apiKey, padded(17))),
+		"refund padded unevenly":  refundEnvelope(sealBlocks(tb, apiKey, padded(2))),
 		"refund in another root":  refundEnvelope(sealECB(tb, apiKey, v2Refund().encode("xml", false))),
 		"refund signed wrongly":   refundEnvelope(sealed).with(fields{"sign": good["sign"]}),
 	} {
@@ -52,6 +55,14 @@ func refusalsV2(tb testing.TB) []channeltest.Refusal {
 		refusals = append(refusals, channeltest.Refusal{Name: name, Request: post(body), Want: channel.ErrMalformed})
 	}
 	return refusals
+}
+
+// padded is a refund's content in whole blocks. Its last byte names a padding that is not there.
+func padded(last byte) []byte {
+	const block = 16
+	content := v2Refund().encode("root", false)
+	spaces := bytes.Repeat([]byte(" "), 2*block-1-len(content)%block)
+	return append(append(content, spaces...), last)
 }
 
 // malformedXML says the good message once more, with something that no notification has.
@@ -81,6 +92,8 @@ func malformedXML(good fields) map[string][]byte {
 		"second level":            []byte(strings.Replace(text, "<![CDATA[1999]]>", "<a>1999</a>", 1)),
 		"text between the fields": inside("1999"),
 		"text behind":             []byte(text + "1"),
+		"only spaces":             []byte(" \n"),
+		"empty document behind":   []byte(text + "<xml></xml>"),
 		"two documents":           []byte(text + text),
 		"another root":            good.encode("root", true),
 		"not UTF-8":               []byte(strings.Replace(text, "pos-1", "\xff", 1)),

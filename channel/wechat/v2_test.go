@@ -105,16 +105,22 @@ func pay2(changes fields) channel.Request {
 	return post(v2Payment().with(changes).sign("MD5", apiKey).encode("xml", true))
 }
 
-// sealECB encrypts a req_info.
+// sealECB pads and encrypts a req_info.
 func sealECB(tb testing.TB, key string, plain []byte) string {
+	tb.Helper()
+	pad := aes.BlockSize - len(plain)%aes.BlockSize
+	return sealBlocks(tb, key, append(bytes.Clone(plain), bytes.Repeat([]byte{byte(pad)}, pad)...))
+}
+
+// sealBlocks encrypts whole blocks.
+func sealBlocks(tb testing.TB, key string, plain []byte) string {
 	tb.Helper()
 	sum := md5.Sum([]byte(key))
 	block, err := aes.NewCipher([]byte(hex.EncodeToString(sum[:])))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	pad := aes.BlockSize - len(plain)%aes.BlockSize
-	sealed := append(bytes.Clone(plain), bytes.Repeat([]byte{byte(pad)}, pad)...)
+	sealed := bytes.Clone(plain)
 	for at := 0; at < len(sealed); at += aes.BlockSize {
 		block.Encrypt(sealed[at:at+aes.BlockSize], sealed[at:at+aes.BlockSize])
 	}
