@@ -6,6 +6,7 @@ package migrate
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io/fs"
 	"time"
@@ -26,7 +27,7 @@ type Status struct {
 	Applied bool
 }
 
-// Up applies what is missing, in order, and returns what it applied. engine is "sqlite", "mysql" or "postgres".
+// Up applies what is missing, in order, and returns what it applied, beside an error too. engine is "sqlite", "mysql" or "postgres".
 func Up(ctx context.Context, engine string, db *sql.DB, schema fs.FS) ([]Applied, error) {
 	var applied []Applied
 	var err error
@@ -37,6 +38,10 @@ func Up(ctx context.Context, engine string, db *sql.DB, schema fs.FS) ([]Applied
 		}
 		var results []*goose.MigrationResult
 		results, err = provider.Up(ctx)
+		var partial *goose.PartialError
+		if errors.As(err, &partial) {
+			results = partial.Applied
+		}
 		for _, result := range results {
 			applied = append(applied, Applied{result.Source.Path, result.Duration})
 		}
