@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+
+	"github.com/paidonce/paidonce/migrate"
+	"github.com/paidonce/paidonce/store"
+	"github.com/paidonce/paidonce/store/mysql"
+	"github.com/paidonce/paidonce/store/postgres"
+	"github.com/paidonce/paidonce/store/sqlite"
+)
+
+// errDatabaseURL never quotes the URL, because it may hold a password.
+var errDatabaseURL = errors.New("must be sqlite:PATH, mysql://USER:PASSWORD@HOST/NAME or postgres://…")
+
+// openStore opens the database that a URL names. No connection is made yet, and nothing is created but a SQLite file.
+func openStore(location secret, clock func() time.Time) (*store.Store, error) {
+	scheme, rest, ok := strings.Cut(location.reveal(), ":")
+	switch {
+	case ok && scheme == "sqlite" && strings.TrimPrefix(rest, "//") != "":
+		return sqlite.Open(strings.TrimPrefix(rest, "//"), clock)
+	case ok && (scheme == "mysql" || scheme == "mariadb"):
+		dsn, err := mysqlDSN(location.reveal())
+		if err != nil {
+			return nil, err
+		}
+		return mysql.Open(dsn, clock)
+	case ok && (scheme == "postgres" || scheme == "postgresql"):
+		return postgres.Open(location.reveal(), clock)
+	}
+	return nil, errDatabaseURL
+}
+
+// mysqlDSN turns a URL into the driver's own form. The parameter socket names a Unix socket; all others are the
+// driver's.
+func mysqlDSN(location string) (string, error) {
+	u, err := url.Parse(location)
+	if err != nil || u.User == nil || strings.Trim(u.Path, "/") == "" {
+		return "", errDatabaseURL
+	}
+	query := u.Query()
+	dsn := driver.NewConfig()
+	dsn.User, dsn.DBName = u.User.Username(), strings.Trim(u.Path, "/")
+	dsn.Passwd, _ = u.User.Password()
+	dsn.Net, dsn.Addr = "tcp", u.Host
+	if u.Port() == "" {
+		dsn.Addr = net.JoinHostPort(u.Hostname(), "3306")
+	}
+	if socket := query.Get("socket"); socket != "" {
+		query.Del("socket")
+		dsn.Net, dsn.Addr = "unix", socket
+	} else if u.Hostname() == "" {
+		return "", errDatabaseURL
+	}
+	text := dsn.FormatDSN()
+	if len(query) == 0 {
+		return text, nil
+	}
+	separator := "?"
+	if strings.Contains(text, "?") {
+		separator = "&"
+	}
+	return text + separator + query.Encode(), nil
+}
+
+// describeDatabase names the database without its password.
+func describeDatabase(location secret) string {
+	u, err := url.Parse(location.reveal())
+	if err != nil {
+		return masked
+	}
+	if u.Scheme == "sqlite" {
+		return location.reveal()
+	}
+	clean := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	if u.User != nil {
+		clean.User = url.User(u.User.Username())
+	}
+	return clean.String()
+}
+
+// withStore runs fn with the store that is configured, after a look at whether its schema is there.
+func (a *app) withStore(ctx context.Context, c *config, fn func(*store.Store) error) (err error) {
+	if file, ok := strings.CutPrefix(c.Database.URL.reveal(), "sqlite:"); ok {
+		if _, err := os.Stat(strings.TrimPrefix(file, "//")); err != nil {
+			return fmt.Errorf("there is no database yet, paidonce serve or migrate makes one: %w", err)
+		}
+	}
+	s, err := openStore(c.Database.URL, a.Clock)
+	if err != nil {
+		return fmt.Errorf("database: %w", err)
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	missing, err := missingMigrations(ctx, s)
+	if err != nil {
+		return err
+	}
+	if missing > 0 {
+		return fmt.Errorf("the database lacks %d migrations; run paidonce migrate, or paidonce serve", missing)
+	}
+	return fn(s)
+}
+
+func missingMigrations(ctx context.Context, s *store.Store) (int, error) {
+	states, err := migrate.List(ctx, s.Engine(), s.Pools().Main, s.Schema())
+	missing := 0
+	for _, state := range states {
+		if !state.Applied {
+			missing++
+		}
+	}
+	return missing, err
+}

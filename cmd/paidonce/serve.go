@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/paidonce/paidonce"
+	"github.com/paidonce/paidonce/migrate"
+	"github.com/paidonce/paidonce/sandbox"
+	"github.com/paidonce/paidonce/server"
+	"github.com/paidonce/paidonce/store"
+)
+
+// finishWithin is how long requests that were begun may take after the program was told to end.
+const finishWithin = 10 * time.Second
+
+func serveCommand(a *app) *cobra.Command {
+	c := &cobra.Command{Use: "serve", Short: "Receive notifications and book them", Args: cobra.NoArgs,
+		Long: "Migrates and checks the database, then receives notifications at /notify/CHANNEL/ACCOUNT and answers the\n" +
+			"JSON API. Without a configuration it receives for sandbox accounts.\n\n" +
+			"At SIGINT or SIGTERM /readyz answers 503, nothing more is accepted, what was begun is finished within 10 s,\n" +
+			"and the program ends with 0. Whatever a kill interrupts is finished by the next start."}
+	listen := c.Flags().String("listen", "", "address to listen at (default 127.0.0.1:8480)")
+	pause := c.Flags().Duration("drain", 0, "how long to go on accepting after /readyz says 503, for load balancers")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		configured, err := a.loadConfig()
+		if err != nil {
+			return err
+		}
+		if *listen != "" {
+			configured.Listen = *listen
+			if err := configured.check(a.Clock); err != nil {
+				return usagef("--listen: %w", err)
+			}
+		}
+		return a.serve(c.Context(), configured, *pause)
+	}
+	return c
+}
+
+// service is everything that serve keeps running.
+type service struct {
+	config    *config
+	log       *slog.Logger
+	folder    folder
+	fresh     bool // the data folder was empty
+	keys      *sandbox.Keys
+	store     *store.Store
+	house     *paidonce.House
+	endpoints []server.Endpoint
+	handler   *server.Server
+}
+
+// serve runs until ctx ends. A nil error means that everything which was begun is finished.
+func (a *app) serve(ctx context.Context, c *config, pause time.Duration) (err error) {
+	s := &service{config: c}
+	if s.log, err = a.logger(c.Log); err != nil {
+		return err
+	}
+	hook, err := a.faultHook(c)
+	if err != nil {
+		return err
+	}
+	if s.folder, s.fresh, err = openFolder(c.Data); err != nil {
+		return err
+	}
+	if s.keys, err = a.dataKeys(c, s.folder); err != nil {
+		return err
+	}
+	if s.endpoints, err = c.endpoints(s.keys); err != nil {
+		return err
+	}
+	if s.store, err = openStore(c.Database.URL, a.Clock); err != nil {
+		return fmt.Errorf("database: %w", err)
+	}
+	defer func() { err = errors.Join(err, s.store.Close()) }()
+	if err := s.prepareDatabase(ctx); err != nil {
+		return err
+	}
+	if err := s.build(a.Clock, hook); err != nil {
+		return err
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Listen)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	if err := a.greet(ctx, s, listener.Addr()); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	return s.run(ctx, listener, pause)
+}
+
+// prepareDatabase brings the schema up and asks the database whether it can keep the promise.
+func (s *service) prepareDatabase(ctx context.Context) error {
+	applied, err := migrate.Up(ctx, s.store.Engine(), s.store.Pools().Main, s.store.Schema())
+	for _, migration := range applied {
+		s.log.InfoContext(ctx, "migration applied", "name", migration.Name, "took", migration.Took)
+	}
+	if err != nil {
+		return err
+	}
+	return s.store.Check(ctx)
+}
+
+func (s *service) build(clock func() time.Time, hook func(string) error) error {
+	rules, err := s.config.rules()
+	if err != nil {
+		return err
+	}
+	ends, err := openHeads(s.folder.file(headsFile))
+	if err != nil {
+		return err
+	}
+	s.house, err = paidonce.New(paidonce.Options{Store: s.store, Rules: rules, Instance: s.config.Instance,
+		Logger: s.log, Hook: hook, OnHead: func(head paidonce.LedgerHead) {
+			if err := ends.keep(head); err != nil {
+				s.log.Error("the copy of the ledger's head outside of the database is behind", "err", err)
+			}
+		}})
+	if err != nil {
+		return err
+	}
+	s.handler, err = server.New(server.Options{House: s.house, Store: s.store, Channels: s.endpoints, Logger: s.log,
+		Clock: clock, Version: fullVersion()})
+	return err
+}
+
+// run serves until ctx ends, then ends in order: say no to the load balancer, accept nothing more, finish what was
+// begun, stop the background work.
+func (s *service) run(ctx context.Context, listener net.Listener, pause time.Duration) error {
+	detached := context.WithoutCancel(ctx)
+	background, stopBackground := context.WithCancel(detached)
+	defer stopBackground()
+	quiet := make(chan struct{})
+	go func() { s.house.Run(background); close(quiet) }()
+	web := &http.Server{Handler: s.handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second,
+		WriteTimeout: 60 * time.Second, IdleTimeout: 90 * time.Second, MaxHeaderBytes: 32 << 10,
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
+	broken := make(chan error, 1)
+	go func() { broken <- web.Serve(listener) }()
+
+	var err error
+	select {
+	case err = <-broken:
+		err = fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+		s.log.Info("ending", "finish_within", finishWithin)
+		s.handler.Drain()
+		time.Sleep(pause)
+		limit, cancel := context.WithTimeout(detached, finishWithin)
+		defer cancel()
+		if err = web.Shutdown(limit); err != nil {
+			err = errors.Join(fmt.Errorf("requests were cut off: %w", err), web.Close())
+		}
+	}
+	stopBackground()
+	<-quiet
+	s.log.Info("ended")
+	return err
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// source is a configuration file as it was read. It finds the line of a mistake.
+type source struct {
+	path string
+	text []byte
+}
+
+// readConfig decodes a file strictly: an unknown key, or one that is there twice, is an error.
+func (a *app) readConfig(path string) (*config, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	s := &source{path, text}
+	c := &config{source: s}
+	if err := yaml.UnmarshalWithOptions(text, c, yaml.Strict()); err != nil {
+		return nil, s.explain(err)
+	}
+	if err := a.resolve(c); err != nil {
+		return nil, s.locate(err)
+	}
+	c.withDefaults()
+	return c, nil
+}
+
+// resolve replaces ${NAME} by the environment, reads *_file secrets, and makes paths relative to the file's folder.
+func (a *app) resolve(c *config) error {
+	folder := filepath.Dir(c.source.path)
+	c.Data = within(folder, c.Data)
+	if err := a.secretOrFile(folder, "$.database.url", &c.Database.URL, c.Database.URLFile); err != nil {
+		return err
+	}
+	if file, ok := strings.CutPrefix(c.Database.URL.reveal(), "sqlite:"); ok && file != "" {
+		c.Database.URL = secret("sqlite:" + within(folder, file))
+	}
+	for i := range c.Accounts {
+		account := &c.Accounts[i]
+		path := fmt.Sprintf("$.accounts[%d]", i)
+		for _, list := range []struct {
+			name string
+			keys *[]secret
+			file string
+		}{{"api_v3_keys", &account.APIv3Keys, account.APIv3KeysFile}, {"api_keys", &account.APIKeys, account.APIKeysFile}} {
+			if err := a.secretList(folder, path+"."+list.name, list.keys, list.file); err != nil {
+				return err
+			}
+		}
+		for _, files := range [][]string{account.PlatformCertificates, account.Certificates} {
+			for j := range files {
+				files[j] = within(folder, files[j])
+			}
+		}
+		for j := range account.PublicKeys {
+			account.PublicKeys[j].File = within(folder, account.PublicKeys[j].File)
+		}
+	}
+	return nil
+}
+
+func within(folder, path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(folder, path)
+}
+
+// secretOrFile resolves one secret that may stand in the file or in a file of its own.
+func (a *app) secretOrFile(folder, path string, value *secret, file string) error {
+	if file == "" {
+		return a.expand(path, value)
+	}
+	if *value != "" {
+		return problemf(path, "given here and as *_file; only one may be")
+	}
+	text, err := os.ReadFile(within(folder, file))
+	if err != nil {
+		return &problem{path + "_file", err}
+	}
+	*value = secret(strings.TrimSpace(string(text)))
+	return nil
+}
+
+// secretList resolves secrets that may stand in the file, or one a line in a file of their own.
+func (a *app) secretList(folder, path string, values *[]secret, file string) error {
+	if file == "" {
+		for i := range *values {
+			if err := a.expand(fmt.Sprintf("%s[%d]", path, i), &(*values)[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(*values) > 0 {
+		return problemf(path, "given here and as *_file; only one may be")
+	}
+	text, err := os.ReadFile(within(folder, file))
+	if err != nil {
+		return &problem{path + "_file", err}
+	}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" {
+			*values = append(*values, secret(line))
+		}
+	}
+	return nil
+}
+
+var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+
+// expand replaces every ${NAME} in a secret. A variable that is not set is an error, never an empty secret.
+func (a *app) expand(path string, value *secret) error {
+	missing := ""
+	text := variable.ReplaceAllStringFunc(value.reveal(), func(use string) string {
+		name := use[2 : len(use)-1]
+		found, ok := a.Lookup(name)
+		if !ok || found == "" {
+			missing = name
+		}
+		return found
+	})
+	if missing != "" {
+		return problemf(path, "the environment variable %s is not set", missing)
+	}
+	*value = secret(text)
+	return nil
+}
+
+// explain turns an error of the YAML decoder into one that names the place. The decoder's own text would quote the
+// lines around the mistake, and those may hold secrets.
+func (s *source) explain(err error) error {
+	var detailed yaml.Error
+	if !errors.As(err, &detailed) || detailed.GetToken() == nil {
+		return fmt.Errorf("%s: this is not the YAML of a configuration", s.path)
+	}
+	position := detailed.GetToken().Position
+	return s.at(position.Line, position.Column, errors.New(detailed.GetMessage()))
+}
+
+// locate adds the place in the file to a problem. Other errors, and those of a configuration without a file, stay as
+// they are.
+func (s *source) locate(err error) error {
+	var p *problem
+	if s == nil || !errors.As(err, &p) {
+		return err
+	}
+	file, parseErr := parser.ParseBytes(s.text, 0)
+	if parseErr != nil {
+		return fmt.Errorf("%s: %w", s.path, err)
+	}
+	for path := p.path; path != "$" && path != ""; path = parent(path) {
+		if node := find(file, path); node != nil {
+			position := node.GetToken().Position
+			return s.at(position.Line, position.Column, err)
+		}
+	}
+	return fmt.Errorf("%s: %w", s.path, err)
+}
+
+// find returns the node at a path; of a mapping's value it returns the key, because that is where people look.
+func find(file *ast.File, path string) ast.Node {
+	query, err := yaml.PathString(path)
+	if err != nil {
+		return nil
+	}
+	node, err := query.FilterFile(file)
+	if err != nil || node == nil || node.GetToken() == nil {
+		return nil
+	}
+	if mapping, ok := node.(*ast.MappingNode); ok && len(mapping.Values) > 0 {
+		return mapping.Values[0].Key
+	}
+	return node
+}
+
+func parent(path string) string { return path[:max(strings.LastIndexAny(path, ".["), 0)] }
+
+// at formats an error with file, line and column, and shows the line with a mark under the column.
+func (s *source) at(line, column int, err error) error {
+	lines := strings.Split(string(s.text), "\n")
+	if line < 1 || line > len(lines) {
+		return fmt.Errorf("%s:%d:%d: %w", s.path, line, column, err)
+	}
+	shown := withoutSecret(lines[line-1])
+	number := fmt.Sprintf("%5d | ", line)
+	mark := strings.Repeat(" ", len(number)+min(max(column-1, 0), len(shown))) + "^"
+	return fmt.Errorf("%s:%d:%d: %w\n%s%s\n%s", s.path, line, column, err, number, shown, mark)
+}
+
+var keyAndValue = regexp.MustCompile(`^(\s*(?:- )?([a-z0-9_]+)\s*:)(\s*)(\S.*)?$`)
+
+// harmless lists the keys whose values may be shown with an error.
+var harmless = []string{"listen", "data", "instance", "level", "format", "name", "channel", "tenant", "mode", "mch_id",
+	"app_ids", "app_id", "auth_app_ids", "seller_ids", "terminal_sns", "sign_type", "account", "from", "version", "rate", "rounding",
+	"bearer", "kept_on_refund", "remainder", "url_file", "api_keys_file", "api_v3_keys_file", "file", "id"}
+
+// withoutSecret shows a line of the file, without its value unless the key's value is known to be harmless. Unknown
+// keys are misspelt ones, perhaps of a secret.
+func withoutSecret(line string) string {
+	parts := keyAndValue.FindStringSubmatch(strings.TrimRight(line, "\r"))
+	switch {
+	case parts == nil:
+		return line[:len(line)-len(strings.TrimLeft(line, " -"))] + masked
+	case parts[4] == "", slices.Contains(harmless, parts[2]):
+		return parts[0]
+	}
+	return parts[1] + parts[3] + masked
+}
