@@ -101,7 +101,7 @@ be written ${NAME} and is then taken from the environment variable NAME. Secrets
 func commands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
 		serveCommand, migrateCommand, configCommand, tokenCommand, whyCommand, ordersCommand, sandboxCommand,
-		versionCommand,
+		ledgerCommand, adoptCommand, versionCommand,
 	}
 }
 
