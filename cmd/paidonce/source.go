@@ -28,6 +28,9 @@ func (a *app) readConfig(path string) (*config, error) {
 	}
 	s := &source{path, text}
 	c := &config{source: s}
+	if file, err := parser.ParseBytes(text, 0); err == nil && len(file.Docs) > 1 {
+		return nil, s.at(file.Docs[1].Start.Position.Line, 1, errors.New("a configuration is one YAML document"))
+	}
 	if err := yaml.UnmarshalWithOptions(text, c, yaml.Strict()); err != nil {
 		return nil, s.explain(err)
 	}
@@ -141,14 +144,20 @@ func (a *app) expand(path string, value *secret) error {
 }
 
 // explain turns an error of the YAML decoder into one that names the place. The decoder's own text would quote the
-// lines around the mistake, and those may hold secrets.
+// lines around the mistake, and some messages quote a value; either may be a secret.
 func (s *source) explain(err error) error {
 	var detailed yaml.Error
 	if !errors.As(err, &detailed) || detailed.GetToken() == nil {
 		return fmt.Errorf("%s: this is not the YAML of a configuration", s.path)
 	}
+	said := detailed.GetMessage()
+	var syntax *yaml.SyntaxError
+	var overflow *yaml.OverflowError
+	if errors.As(err, &syntax) && strings.Contains(said, `"`) || errors.As(err, &overflow) {
+		said = "this value cannot be read"
+	}
 	position := detailed.GetToken().Position
-	return s.at(position.Line, position.Column, errors.New(detailed.GetMessage()))
+	return s.at(position.Line, position.Column, errors.New(said))
 }
 
 // locate adds the place in the file to a problem. Other errors, and those of a configuration without a file, stay as
