@@ -42,7 +42,7 @@ func (h *House) drive(ctx context.Context, t gate.Ticket) Result {
 		err = h.book(ctx, t, e)
 	}
 	var no *hold
-	if errors.As(err, &no) && (no.reason == order.AmountMismatch || no.reason == order.CurrencyMismatch) {
+	if errors.As(err, &no) && fitsNoOrder(no.reason) {
 		err = h.bookVariant(ctx, &t, err)
 	}
 	if err == nil {
@@ -54,6 +54,11 @@ func (h *House) drive(ctx context.Context, t gate.Ticket) Result {
 		return result
 	}
 	return h.settleFailure(ctx, t, err, result)
+}
+
+// fitsNoOrder reports whether another report under the same key could fit where this one does not.
+func fitsNoOrder(reason string) bool {
+	return reason == order.AmountMismatch || reason == order.CurrencyMismatch || reason == store.WaitingOrder
 }
 
 // settleFailure parks what could not be booked, unless it turns out to be finished after all.

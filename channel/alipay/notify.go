@@ -70,6 +70,11 @@ func (c *Client) interpret(f form, body []byte) channel.Parsed {
 	if f["notify_type"] != "trade_status_sync" || f["trade_no"] == "" || f["out_trade_no"] == "" {
 		return c.quarantine(body, "not a notification about a trade")
 	}
+	if strings.ContainsAny(f["trade_no"]+f["out_trade_no"]+f["out_biz_no"], "&=") {
+		// The signed text is not escaped: whoever captured a message can hide a parameter inside another one's value.
+		// In a number that would make a second name of the same payment.
+		return c.quarantine(body, "a number holds & or =, which the signature cannot tell from its own separators")
+	}
 	total, totalErr := money.Parse(f["total_amount"], money.CNY)
 	refunded, refundErr := money.New(0, money.CNY), error(nil)
 	if f["refund_fee"] != "" {
