@@ -44,7 +44,7 @@ func (r Rule) scope() scope { return scope{r.Tenant, r.Channel, r.Account} }
 
 func (r Rule) covers(tenant int64, channel, account string, when time.Time) bool {
 	return (r.Tenant == 0 || r.Tenant == tenant) && (r.Channel == "" || r.Channel == channel) &&
-		(r.Account == "" || r.Account == account) && !r.From.After(when)
+		(r.Account == "" || r.Account == account) && (when.IsZero() || !r.From.After(when))
 }
 
 // weight orders rules by how narrow they are: account before channel before tenant.
@@ -63,16 +63,19 @@ func (r Rule) weight() int {
 }
 
 // At returns the chain that was in force at the channel's success time: the narrowest rule that covers the payment,
-// and of equally narrow ones the latest. An event that does not know its time is settled by the oldest rule.
+// and of equally narrow ones the latest. An event that does not know its time is settled by the oldest of the
+// narrowest rules, so that a silent channel does not escape its fees.
 func (r Rules) At(tenant int64, channel, account string, when time.Time) Chain {
 	best, found := Rule{}, false
 	for _, rule := range r.list {
 		if !rule.covers(tenant, channel, account, when) {
 			continue
 		}
-		narrower := rule.weight() > best.weight()
-		later := rule.weight() == best.weight() && rule.From.After(best.From)
-		if !found || narrower || later {
+		nearer := rule.From.After(best.From)
+		if when.IsZero() {
+			nearer = rule.From.Before(best.From)
+		}
+		if !found || rule.weight() > best.weight() || rule.weight() == best.weight() && nearer {
 			best, found = rule, true
 		}
 	}
