@@ -25,21 +25,27 @@ type Fee struct {
 	Kept     bool // the channel keeps its fee when a payment is refunded
 }
 
-// The step names of the fee. The name is stored with the entry, so a refund years later knows the rule of the day.
+// The names of the steps, each at most once in a booking. The name is stored with the entry, so a refund years later
+// knows whether the fee of the day was kept.
 const (
-	stepFee     = "channel_fee"
-	stepFeeKept = "channel_fee_kept"
+	stepFee        = "channel_fee"
+	stepFeeKept    = "channel_fee_kept"
+	stepCommission = "commission"
+	stepSplit      = "split"
 )
+
+func (f Fee) name() string {
+	if f.Kept {
+		return stepFeeKept
+	}
+	return stepFee
+}
 
 // Plan implements Step.
 func (f Fee) Plan(c Case, d Draft) (*ledger.Entry, Draft, error) {
 	fee, err := c.Amount.Times(f.Rate, f.Rounding)
 	if err != nil || fee.IsZero() {
 		return nil, d, err
-	}
-	name := stepFee
-	if f.Kept {
-		name = stepFeeKept
 	}
 	payer := ledger.Account("expense:channel-fee:" + strings.ToLower(c.Channel))
 	if f.Bearer == Merchant {
@@ -48,7 +54,7 @@ func (f Fee) Plan(c Case, d Draft) (*ledger.Entry, Draft, error) {
 			return nil, d, err
 		}
 	}
-	entry := transfer(name, payer, ClearingAccount(c.Channel, c.Account), fee)
+	entry := transfer(f.name(), payer, ClearingAccount(c.Channel, c.Account), fee)
 	return &entry, d, nil
 }
 
@@ -57,6 +63,8 @@ type Commission struct {
 	Rate     money.Rate
 	Rounding money.Rounding
 }
+
+func (s Commission) name() string { return stepCommission }
 
 // Plan implements Step. Excess money earns nothing.
 func (s Commission) Plan(c Case, d Draft) (*ledger.Entry, Draft, error) {
@@ -67,7 +75,7 @@ func (s Commission) Plan(c Case, d Draft) (*ledger.Entry, Draft, error) {
 	if err != nil || earned.IsZero() {
 		return nil, d, err
 	}
-	entry := transfer("commission", d.Holder, "revenue:commission", earned)
+	entry := transfer(stepCommission, d.Holder, "revenue:commission", earned)
 	d.Left, err = d.Left.Sub(earned)
 	return &entry, d, err
 }
@@ -95,6 +103,8 @@ type Split struct {
 	Remainder Remainder
 }
 
+func (s Split) name() string { return stepSplit }
+
 // Plan implements Step. Excess money is not shared.
 func (s Split) Plan(c Case, d Draft) (*ledger.Entry, Draft, error) {
 	if c.Excess || len(s.Shares) == 0 {
@@ -104,7 +114,7 @@ func (s Split) Plan(c Case, d Draft) (*ledger.Entry, Draft, error) {
 	if err != nil || total.IsZero() {
 		return nil, d, err
 	}
-	entry := ledger.Entry{Step: "split", Postings: []ledger.Posting{
+	entry := ledger.Entry{Step: stepSplit, Postings: []ledger.Posting{
 		{Account: d.Holder, Side: ledger.Debit, Amount: total}}}
 	for i, amount := range amounts {
 		if !amount.IsZero() {
@@ -149,7 +159,14 @@ func (c Chain) Validate() error {
 	if c.Version == "" || len(c.Version) > 32 {
 		return fmt.Errorf("%w: a chain needs a version of 1 to 32 bytes", ErrChain)
 	}
+	names := map[string]bool{}
 	for i, step := range c.Steps {
+		if named, ok := step.(interface{ name() string }); ok {
+			if names[named.name()] {
+				return fmt.Errorf("%w: step %d is a second %s", ErrChain, i+1, named.name())
+			}
+			names[named.name()] = true
+		}
 		v, ok := step.(interface{ Validate() error })
 		if !ok {
 			continue
