@@ -27,7 +27,8 @@ type Status struct {
 	Applied bool
 }
 
-// Up applies what is missing, in order, and returns what it applied, beside an error too. engine is "sqlite", "mysql" or "postgres".
+// Up applies what is missing, in order, and returns what it applied, beside an error too. engine is "sqlite", "mysql"
+// or "postgres".
 func Up(ctx context.Context, engine string, db *sql.DB, schema fs.FS) ([]Applied, error) {
 	var applied []Applied
 	var err error

@@ -127,10 +127,10 @@ func recomputed(f *fixture) {
 func editIsFound(f *fixture) {
 	f.bookMany(6)
 	f.sealAll()
-	f.exec("UPDATE booking SET order_no = 'ORD-9' WHERE tenant_id = " + strconv.FormatInt(f.tenant, 10) + " AND cause = '" +
-		string(f.key("seal2")) + "'")
+	tenant, cause := strconv.FormatInt(f.tenant, 10), string(f.key("seal2"))
+	f.exec("UPDATE booking SET order_no = 'ORD-9' WHERE tenant_id = " + tenant + " AND cause = '" + cause + "'")
 	f.wantFault(nil, ledger.Edited)
-	if report := f.verify(nil); len(report.Findings) != 1 || report.Findings[0].Where != string(f.key("seal2")) {
+	if report := f.verify(nil); len(report.Findings) != 1 || report.Findings[0].Where != cause {
 		f.Errorf("findings %+v", report.Findings)
 	}
 }
