@@ -100,7 +100,7 @@ be written ${NAME} and is then taken from the environment variable NAME. Secrets
 // commands lists the constructors of the top-level commands, in the order of the help.
 func commands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
-		serveCommand, migrateCommand, configCommand, tokenCommand, whyCommand, ordersCommand, sandboxCommand,
+		serveCommand, demoCommand, migrateCommand, configCommand, tokenCommand, whyCommand, ordersCommand, sandboxCommand,
 		ledgerCommand, adoptCommand, versionCommand,
 	}
 }

@@ -27,13 +27,14 @@ func (a *app) readConfig(path string) (*config, error) {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	s := &source{path, text}
-	c := &config{source: s}
+	c := &config{}
 	if file, err := parser.ParseBytes(text, 0); err == nil && len(file.Docs) > 1 {
 		return nil, s.at(file.Docs[1].Start.Position.Line, 1, errors.New("a configuration is one YAML document"))
 	}
 	if err := yaml.UnmarshalWithOptions(text, c, yaml.Strict()); err != nil {
 		return nil, s.explain(err)
 	}
+	c.source = s // after decoding, which clears everything when a document is empty
 	if err := a.resolve(c); err != nil {
 		return nil, s.locate(err)
 	}
@@ -153,7 +154,8 @@ func (s *source) explain(err error) error {
 	said := detailed.GetMessage()
 	var syntax *yaml.SyntaxError
 	var overflow *yaml.OverflowError
-	if errors.As(err, &syntax) && strings.Contains(said, `"`) || errors.As(err, &overflow) {
+	quotes := errors.As(err, &syntax) && strings.Contains(said, `"`) && !strings.HasPrefix(said, "mapping key ")
+	if quotes || errors.As(err, &overflow) {
 		said = "this value cannot be read"
 	}
 	position := detailed.GetToken().Position
@@ -206,7 +208,8 @@ func (s *source) at(line, column int, err error) error {
 	}
 	shown := withoutSecret(lines[line-1])
 	number := fmt.Sprintf("%5d | ", line)
-	mark := strings.Repeat(" ", len(number)+min(max(column-1, 0), len(shown))) + "^"
+	limit := len(strings.TrimSuffix(shown, masked))
+	mark := strings.Repeat(" ", len(number)+min(max(column-1, 0), limit)) + "^"
 	return fmt.Errorf("%s:%d:%d: %w\n%s%s\n%s", s.path, line, column, err, number, shown, mark)
 }
 
@@ -222,6 +225,8 @@ var harmless = []string{"listen", "data", "instance", "level", "format", "name",
 func withoutSecret(line string) string {
 	parts := keyAndValue.FindStringSubmatch(strings.TrimRight(line, "\r"))
 	switch {
+	case strings.Trim(line, " -\r") == "":
+		return strings.TrimRight(line, " \r")
 	case parts == nil:
 		return line[:len(line)-len(strings.TrimLeft(line, " -"))] + masked
 	case parts[4] == "", slices.Contains(harmless, parts[2]):
