@@ -97,6 +97,7 @@ func finishedIsDone(f *fixture) {
 func mismatchIsKept(f *fixture) {
 	g, c := f.gate("till-a", longLease), f.claim(f.key("other"))
 	t := f.acquire(g, c, gate.First)
+	tick()
 	other := c
 	other.Digest, other.Event, other.Raw.Body = "v1:other", []byte(`{"report":2}`), []byte("another body")
 	f.acquire(g, other, gate.Mismatch)

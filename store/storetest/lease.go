@@ -151,7 +151,7 @@ func dueIsFair(f *fixture) {
 	var keys []gate.Key
 	for i := range backlog {
 		keys = append(keys, parked(f.tenant, "due"+strconv.Itoa(i)))
-		time.Sleep(2 * time.Millisecond) // the coarsest engine counts milliseconds
+		tick()
 	}
 	small := parked(f.tenant+1000, "small")
 	var big []gate.Key

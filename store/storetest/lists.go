@@ -81,7 +81,9 @@ func unfinishedPages(f *fixture) {
 func timeline(f *fixture) {
 	g, c := f.gate("till-a", longLease), f.claim(f.key("life"))
 	first := f.acquire(g, c, gate.First)
+	tick()
 	f.acquire(g, c, gate.Busy)
+	tick()
 	f.must(g.Park(f.Context(), first, gate.Parking{Reason: "waiting_order", Detail: "no order yet"}))
 	second := f.acquire(f.gate("till-b", longLease), c, gate.Resume)
 	f.must(f.store.Do(f.Context(), func(ctx context.Context, tx *store.Tx) error {

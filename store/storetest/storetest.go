@@ -32,6 +32,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.Store) {
 		{"order", orderClauses()},
 		{"lists", listClauses()},
 		{"token", tokenClauses()},
+		{"adopt", adoptClauses()},
 	} {
 		t.Run(chapter.name, func(t *testing.T) {
 			s := open(t)
@@ -118,6 +119,9 @@ func (f *fixture) leaseOver(key gate.Key) gate.Row {
 	f.Fatalf("the lease of %s does not end", key)
 	return gate.Row{}
 }
+
+// tick lets time pass, so that what comes next has a later time on the coarsest engine, which counts milliseconds.
+func tick() { time.Sleep(3 * time.Millisecond) }
 
 // exec runs a statement behind the store's back.
 func (f *fixture) exec(statement string) {
