@@ -78,8 +78,12 @@ func describeDatabase(location secret) string {
 	if err != nil {
 		return masked
 	}
-	if u.Scheme == "sqlite" {
+	switch u.Scheme {
+	case "sqlite":
 		return location.reveal()
+	case "mysql", "mariadb", "postgres", "postgresql":
+	default:
+		return masked
 	}
 	clean := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
 	if u.User != nil {

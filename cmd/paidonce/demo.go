@@ -27,8 +27,8 @@ func demoCommand(a *app) *cobra.Command {
 		Args: cobra.NoArgs, Example: "  paidonce demo\n  paidonce demo --once --json",
 		Long: "Starts paidonce serve as a child process with sandbox accounts of two tenants, lets customers pay orders at\n" +
 			"WeChat Pay, Alipay and SQB, delivers their signed notifications several times, at once, out of order, forged\n" +
-			"and with wrong amounts, creates orders after their callbacks, lets bookings fail after the claim, and kills the\n" +
-			"child with SIGKILL again and again. Then it compares the database, read by plain SQL, with the sandbox's own\n" +
+			"and with wrong amounts, creates orders after their callbacks, lets bookings fail after the claim, and kills\n" +
+			"the child with SIGKILL again and again. Then it compares the database, read by plain SQL, with the sandbox's own\n" +
 			"record, and leaves the server running.\n\n" +
 			"Exit code 0 means: nothing lost, nothing doubled, debits equal credits, and every fault really happened."}
 	flags := c.Flags()

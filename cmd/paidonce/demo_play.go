@@ -53,6 +53,7 @@ func (d *demo) playAll(ctx context.Context) error {
 	}
 	before := d.child.kills()
 	bar := d.progress()
+	d.say("paying, repeating, reordering, forging, and killing serve in the middle of it\n")
 	work := make(chan script)
 	failed := make(chan error)
 	const players = 6
@@ -90,7 +91,7 @@ func (d *demo) playAll(ctx context.Context) error {
 }
 
 func (d *demo) progress() *progressbar.ProgressBar {
-	if d.json {
+	if d.json || !terminal(d.app.Err) {
 		return progressbar.DefaultSilent(int64(d.orders))
 	}
 	return progressbar.NewOptions(d.orders, progressbar.OptionSetWriter(d.app.Err), progressbar.OptionShowCount(),

@@ -78,7 +78,6 @@ func (d *demo) prove(ctx context.Context) (proof, error) {
 	}
 	p.Orders = int64(len(orders))
 	for query, target := range map[string]*int64{
-		"SELECT COUNT(*) FROM channel_order":                                                        &p.Orders,
 		"SELECT COUNT(*) FROM claim_work":                                                           &p.Parked,
 		"SELECT COUNT(*) FROM channel_idempotent WHERE state = 1 AND fence > 1":                     &p.Redriven,
 		"SELECT COALESCE(SUM(amount_minor), 0) FROM posting WHERE side = 'D'":                       &p.DebitMinor,

@@ -32,7 +32,10 @@ type place struct {
 	env []string
 }
 
-func newPlace(t *testing.T, env ...string) *place { return &place{dir: t.TempDir(), env: env} }
+func newPlace(t *testing.T, env ...string) *place {
+	t.Helper()
+	return &place{dir: t.TempDir(), env: env}
+}
 
 func (p *place) command(args ...string) *exec.Cmd {
 	c := exec.Command(os.Args[0], args...)
@@ -167,11 +170,14 @@ func (s *serving) get(t *testing.T, path, token string) (int, string) {
 // eventually waits for what background work brings about.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for range 200 {
-		if done() {
-			return
+	soon(t, 20*time.Second, what, done)
+}
+
+func soon(t *testing.T, limit time.Duration, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(limit); !done(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("in %s it did not happen that %s", limit, what)
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
-	t.Fatalf("in 10 s it did not happen that %s", what)
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // told is what the tests read of why -o json.
@@ -35,6 +36,7 @@ type ordered struct {
 }
 
 func TestEveryChannelIsBookedOnceHoweverOftenItNotifies(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	s := p.serve(t)
 	for _, channel := range []string{"wechat", "wechat-v2", "alipay", "sqb"} {
@@ -73,6 +75,7 @@ func TestEveryChannelIsBookedOnceHoweverOftenItNotifies(t *testing.T) {
 }
 
 func TestOnlyAnHonestNotificationOfTheRightAmountIsBooked(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	s := p.serve(t)
 	pay := func(order string, more ...string) (pay played, line told, known bool) {
@@ -112,6 +115,7 @@ func TestOnlyAnHonestNotificationOfTheRightAmountIsBooked(t *testing.T) {
 
 // The printed command is run by a shell in which curl only shows its arguments; the test then sends what they say.
 func TestTheCurlCommandCarriesARealSignature(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	s := p.serve(t)
 	text := p.must(t, "sandbox", "pay", "--url", s.url, "--channel", "sqb", "--order", "A1", "--amount", "0.01", "--curl")
@@ -152,6 +156,7 @@ func TestTheCurlCommandCarriesARealSignature(t *testing.T) {
 // A process that is killed between claim and booking leaves a durable claim behind, and the next start books it
 // without hearing from the channel again.
 func TestAKilledServerFinishesAfterItsNextStart(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	deadly := &place{p.dir, append(p.env, "PAIDONCE_FAULTS=claimed:kill:1000")}
 	s := deadly.serve(t)
@@ -170,13 +175,10 @@ func TestAKilledServerFinishesAfterItsNextStart(t *testing.T) {
 		t.Fatalf("after the kill: %+v", line)
 	}
 	s = p.serve(t)
-	p.must(t, "sandbox", "notify", "--url", s.url, "--order", "A1") // a repeat; whoever comes first drives it on
-	for range 60 {
-		if p.read(t, &line, "why", key, "--tenant", "1"); line.State == "finished" {
-			break
-		}
-		eventually(t, "a while passes", func() bool { return true })
-	}
+	soon(t, time.Minute, "the lease of the dead is over and the claim is booked", func() bool {
+		p.read(t, &line, "why", key, "--tenant", "1")
+		return line.State == "finished" && len(line.Bookings) == 1 && len(line.Deliveries) == 1
+	})
 	if code := s.end(t); code != exitOK {
 		t.Errorf("the server ends with %d", code)
 	}

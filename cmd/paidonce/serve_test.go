@@ -19,6 +19,7 @@ var tokenText = regexp.MustCompile(`pdo_\d+_\w{26}_[0-9a-f]{64}`)
 
 // The first start needs nothing: no file, no flag but the port, no database.
 func TestTheFirstStartNeedsNothing(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	s := p.serve(t)
 	for path, want := range map[string]string{"/healthz": "alive\n", "/readyz": "ready\n"} {
@@ -48,6 +49,7 @@ func TestTheFirstStartNeedsNothing(t *testing.T) {
 }
 
 func TestALaterStartKeepsKeysAndShowsNoToken(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	keys := filepath.Join(p.dir, "paidonce-data", keysFile)
 	var first []byte
@@ -77,6 +79,7 @@ func TestALaterStartKeepsKeysAndShowsNoToken(t *testing.T) {
 // While it drains, the server says so to load balancers and still answers; a request that was begun before the end is
 // answered, although its last bytes come after the signal.
 func TestTheEndWaitsForWhatWasBegun(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	s := p.serve(t, "--drain", "1s")
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
@@ -118,6 +121,7 @@ func TestTheEndWaitsForWhatWasBegun(t *testing.T) {
 
 // The second of two servers on one address says so and leaves the first one alone.
 func TestATakenAddressIsAFailure(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	s := p.serve(t)
 	f := newPlace(t).run(t, "serve", "--listen", strings.TrimPrefix(s.url, "http://"))
@@ -130,6 +134,7 @@ func TestATakenAddressIsAFailure(t *testing.T) {
 }
 
 func TestTokensComeAndGo(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	s := p.serve(t)
 	token := strings.TrimSpace(p.must(t, "token", "create", "--tenant", "7", "--name", "till"))
@@ -164,6 +169,7 @@ func TestTokensComeAndGo(t *testing.T) {
 }
 
 func TestMigrateOnceAndSayWhatIsThere(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	if f := p.run(t, "token", "list", "--tenant", "1"); f.code != exitFailed ||
 		!strings.Contains(f.errors, "there is no database yet") {
@@ -194,6 +200,7 @@ func TestMigrateOnceAndSayWhatIsThere(t *testing.T) {
 }
 
 func TestExitCodesAndStreams(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.must(t, "migrate")
 	for line, want := range map[string]int{

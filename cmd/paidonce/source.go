@@ -28,8 +28,10 @@ func (a *app) readConfig(path string) (*config, error) {
 	}
 	s := &source{path, text}
 	c := &config{}
-	if file, err := parser.ParseBytes(text, 0); err == nil && len(file.Docs) > 1 {
-		return nil, s.at(file.Docs[1].Start.Position.Line, 1, errors.New("a configuration is one YAML document"))
+	if file, err := parser.ParseBytes(text, 0); err == nil { // the decoder reports what cannot be parsed
+		if err := s.unambiguous(file); err != nil {
+			return nil, err
+		}
 	}
 	if err := yaml.UnmarshalWithOptions(text, c, yaml.Strict()); err != nil {
 		return nil, s.explain(err)
@@ -41,6 +43,30 @@ func (a *app) readConfig(path string) (*config, error) {
 	c.withDefaults()
 	return c, nil
 }
+
+// unambiguous refuses what YAML allows and a person may not have meant: a second document, which would be ignored, and
+// numbers that are not plain decimal ones, which would become other texts (0x10 is 16).
+func (s *source) unambiguous(file *ast.File) error {
+	if len(file.Docs) > 1 {
+		return s.at(file.Docs[1].Start.Position.Line, 1, errors.New("a configuration is one YAML document"))
+	}
+	var numbers []ast.Node
+	for _, document := range file.Docs {
+		if document.Body == nil { // an empty file
+			continue
+		}
+		numbers = append(numbers, ast.Filter(ast.IntegerType, document)...)
+		numbers = append(numbers, ast.Filter(ast.FloatType, document)...)
+	}
+	for _, node := range numbers {
+		if token := node.GetToken(); !plainNumber.MatchString(token.Value) {
+			return s.at(token.Position.Line, token.Position.Column, errors.New("put this value into quotes"))
+		}
+	}
+	return nil
+}
+
+var plainNumber = regexp.MustCompile(`^[1-9][0-9]{0,17}$`)
 
 // resolve replaces ${NAME} by the environment, reads *_file secrets, and makes paths relative to the file's folder.
 func (a *app) resolve(c *config) error {

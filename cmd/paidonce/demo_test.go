@@ -1,0 +1,85 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/paidonce/paidonce/internal/testdb"
+)
+
+// databaseURL is an engine's fresh database in the form that --database takes.
+func databaseURL(t *testing.T, e testdb.Engine) string {
+	t.Helper()
+	switch e.Name {
+	case "sqlite":
+		return "sqlite:" + e.DSN
+	case "postgres":
+		return e.DSN
+	}
+	config, err := mysql.ParseDSN(e.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	user := config.User
+	if config.Passwd != "" {
+		user += ":" + config.Passwd
+	}
+	if config.Net == "unix" {
+		return "mysql://" + user + "@localhost/" + config.DBName + "?socket=" + config.Addr
+	}
+	return "mysql://" + user + "@" + config.Addr + "/" + config.DBName
+}
+
+// The demonstration judges itself: it ends with 0 only if nothing is lost or doubled and every fault happened.
+func TestDemoProvesItselfOnEveryEngine(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, e testdb.Engine) {
+		location := databaseURL(t, e)
+		p := newPlace(t)
+		var shown proof
+		if err := json.Unmarshal([]byte(p.must(t, "demo", "--once", "--json", "--database", location)), &shown); err != nil {
+			t.Fatal(err)
+		}
+		if shown.Orders < 300 || shown.Booked+shown.Parked != int64(shown.Events) || shown.Doubled+shown.Lost != 0 {
+			t.Fatalf("%+v", shown)
+		}
+		if f := p.run(t, "demo", "--once", "--json", "--database", location); f.code != exitUsage {
+			t.Fatalf("a database that holds claims is no place for forged money, but: %d %s", f.code, f.errors)
+		}
+	})
+}
+
+// A proof that cannot fail proves nothing: each number that is off must be named.
+func TestAProofThatShowsLessFails(t *testing.T) {
+	good := proof{Orders: 320, Events: 330, Deliveries: 2000, Booked: 320, Duplicates: 9, Redriven: 9, Parked: 10,
+		ForgedRefused: 9, DebitMinor: 5, CreditMinor: 5, Kills: demoKills, WaitedForOrder: 1, WaitedForPay: 1,
+		WrongAmounts: 1, FailedBookings: 1, DroppedAnswers: 1, ExpectParked: 10}
+	if failures := good.failures(); len(failures) != 0 {
+		t.Fatal(failures)
+	}
+	for name, spoil := range map[string]func(*proof){
+		"doubled":             func(p *proof) { p.Doubled = 1 },
+		"lost":                func(p *proof) { p.Lost = 1 },
+		"unbalanced":          func(p *proof) { p.DebitMinor++ },
+		"unfinished":          func(p *proof) { p.Parked++ },
+		"forged":              func(p *proof) { p.ForgedTaken = 1 },
+		"few deliveries":      func(p *proof) { p.Deliveries = 1279 },
+		"few kills":           func(p *proof) { p.Kills-- },
+		"no repeat":           func(p *proof) { p.Duplicates = 0 },
+		"no re-drive":         func(p *proof) { p.Redriven = 0 },
+		"no forgery":          func(p *proof) { p.ForgedRefused = 0 },
+		"no early callback":   func(p *proof) { p.WaitedForOrder = 0 },
+		"no early refund":     func(p *proof) { p.WaitedForPay = 0 },
+		"no wrong amount":     func(p *proof) { p.WrongAmounts = 0 },
+		"no failed booking":   func(p *proof) { p.FailedBookings = 0 },
+		"no dropped answer":   func(p *proof) { p.DroppedAnswers = 0 },
+		"nothing booked ever": func(p *proof) { p.DebitMinor, p.CreditMinor = 0, 0 },
+	} {
+		spoiled := good
+		spoil(&spoiled)
+		if len(spoiled.failures()) != 1 {
+			t.Errorf("%s: %v", name, spoiled.failures())
+		}
+	}
+}
