@@ -15,8 +15,8 @@ func configCommand(a *app) *cobra.Command {
 	printing := &cobra.Command{Use: "print", Short: "Print the configuration in force, secrets masked",
 		Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error { return a.printConfig() }}
 	check := &cobra.Command{Use: "check", Short: "Build every account and chain, and say what each is",
-		Long: "Reads the configuration and every key file and builds what serve would build. It does not open the database\n" +
-			"and makes no files.", Args: cobra.NoArgs}
+		Long: "Reads the configuration and every key file and builds what serve would build. It does not open the\n" +
+			"database and makes no files.", Args: cobra.NoArgs}
 	output := outputFlag(check)
 	check.RunE = func(*cobra.Command, []string) error { return a.checkConfig(*output) }
 	return group("config", "Look at the configuration", printing, check)

@@ -13,70 +13,29 @@ import (
 // secretWord stands wherever a secret may stand; it must never come out.
 const secretWord = "do-not-show-this-secret-to-anyone"
 
-// account is the beginning of a file with one account that lacks nothing but what a case adds.
-const account = `accounts:
-  - name: shop
-    channel: wechat-v2
-    tenant: 1
-    mode: live
-    mch_id: "1900000109"
-    app_ids: [wx1]
-`
-
-// Every mistake ends with exit code 2 and names file, line and column, and the line is shown without its secret.
+// Every mistake ends with exit code 2 and names file, line and column, and the line is shown without its secret. Each
+// file in testdata/mistakes holds a configuration and, after ">>>", all that the program says.
 func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	for name, c := range map[string]struct{ text, want string }{
-		"an unknown key": {account + "    api_keyz: [" + secretWord + "]\n",
-			"c.yaml:8:5: unknown field \"api_keyz\"\n    8 |     api_keyz: ***\n            ^\n"},
-		"a misspelt key at the top": {"listn: 127.0.0.1:1\n",
-			"c.yaml:1:1: unknown field \"listn\"\n    1 | listn: ***\n        ^\n"},
-		"a key that is there twice": {account + "    tenant: 2\n",
-			"c.yaml:8:5: mapping key \"tenant\" already defined at [4:5]\n    8 |     tenant: 2\n            ^\n"},
-		"a word for a number": {strings.Replace(account, "tenant: 1", "tenant: one", 1), "c.yaml:4:13: cannot unmarshal " +
-			"string into Go struct field config.Accounts of type int64\n    4 |     tenant: one\n                    ^\n"},
-		"an alias by accident": {account + "    api_keys: [*" + secretWord + "]\n",
-			"c.yaml:8:17: this value cannot be read\n    8 |     api_keys: ***\n                      ^\n"},
-		"a quote that does not end": {account + "    api_keys: [\"" + secretWord + "]\n", "c.yaml:8:16: could not find end " +
-			"character of double-quoted text\n    8 |     api_keys: ***\n                      ^\n"},
-		"two documents": {account + "---\nlisten: x\n", "c.yaml:8:1: a configuration is one YAML document\n    8 | ---\n        ^\n"},
-		"an empty file": {"", "c.yaml: accounts: no account is configured\n"},
-		"a short secret": {account + "    api_keys: [short]\n", "c.yaml:2:5: accounts[0]: wechat: invalid configuration: API " +
-			"key 1 does not have 32 characters\n    2 |   - name: shop\n            ^\n"},
-		"an unset variable": {account + "    api_keys: [\"${NOWHERE}\"]\n", "c.yaml:8:16: accounts[0].api_keys[0]: the " +
-			"environment variable NOWHERE is not set\n    8 |     api_keys: ***\n                      ^\n"},
-		"a missing file": {account + "    api_keys_file: none\n", "c.yaml:8:20: accounts[0].api_keys_file: open none: no such " +
-			"file or directory\n    8 |     api_keys_file: none\n                           ^\n"},
-		"another channel's key": {account + "    terminal_sns: [\"1\"]\n", "c.yaml:8:19: accounts[0].terminal_sns: channel " +
-			"wechat-v2 has no such key; it belongs to sqb\n    8 |     terminal_sns: [\"1\"]\n                          ^\n"},
-		"an unknown channel": {strings.Replace(account, "wechat-v2", "paypal", 1), "c.yaml:3:14: accounts[0].channel: " +
-			"\"paypal\" is none of wechat, wechat-v2, alipay, sqb\n    3 |     channel: paypal\n                     ^\n"},
-		"an account without tenant": {strings.Replace(account, "    tenant: 1\n", "", 1), "c.yaml:2:5: accounts[0].tenant: " +
-			"must be a positive number\n    2 |   - name: shop\n            ^\n"},
-		"a database of no known kind": {account + "    api_keys_file: keys\ndatabase:\n  url: oracle://u:" + secretWord + "@h/d\n",
-			"c.yaml:10:8: database.url: must be sqlite:PATH, mysql://USER:PASSWORD@HOST/NAME or postgres://…\n   10 |   " +
-				"url: ***\n               ^\n"},
-		"a rate without percent": {account + "    api_keys_file: keys\nsettlement:\n  - version: a\n    steps:\n" +
-			"      - fee: { rate: '0.6', rounding: half_up, bearer: platform }\n", "c.yaml:12:9: settlement[0].steps[0]: money: " +
-			"not a valid amount: rate \"0.6\" needs a % sign\n   12 |       - fee: ***\n                ^\n"},
-		"a number that YAML reads in its own way": {strings.Replace(account, `"1900000109"`, "0170", 1), "c.yaml:6:13: put " +
-			"this value into quotes\n    6 |     mch_id: 0170\n                    ^\n"},
-		"a rate that is a number": {account + "settlement:\n  - version: a\n    steps:\n      - commission:\n" +
-			"          rate: 0.6\n", "c.yaml:12:17: put this value into quotes\n   12 |           rate: 0.6\n" +
-			"                        ^\n"},
-		"a rule that fits no account": {account + "    api_keys_file: keys\nsettlement:\n  - version: a\n    tenant: 9\n" +
-			"    steps: []\n", "c.yaml:10:5: settlement[0]: no account fits this rule, so it would never apply\n   10 |   " +
-			"- version: a\n            ^\n"},
-	} {
-		p.write(t, "keys", strings.Repeat("0", 32)+"\n")
-		p.write(t, "c.yaml", c.text)
+	p.write(t, "keys", strings.Repeat("0", 32)+"\n")
+	files, err := filepath.Glob("testdata/mistakes/*.txt")
+	if err != nil || len(files) < 20 {
+		t.Fatalf("only %d mistakes, %v", len(files), err)
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, want, _ := strings.Cut(string(content), ">>>\n")
+		p.write(t, "c.yaml", text)
 		f := p.run(t, "config", "check", "--config", "c.yaml")
-		if f.code != exitUsage || f.errors != "paidonce: "+c.want {
-			t.Errorf("%s: exit %d\n%swant\n%s", name, f.code, f.errors, "paidonce: "+c.want)
+		if f.code != exitUsage || f.errors != want || f.out != "" {
+			t.Errorf("%s: exit %d\n%swant\n%s", file, f.code, f.errors, want)
 		}
 		if strings.Contains(f.out+f.errors, secretWord) {
-			t.Errorf("%s: the secret is shown", name)
+			t.Errorf("%s: the secret is shown", file)
 		}
 	}
 }
@@ -85,32 +44,13 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 func TestOddFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	for _, text := range []string{"# only a remark\n", "~", "[]", "x", "- a\n- b\n", "{", "\x00\xff", "a: &a [*a]\n", "---\n---\n",
-		"accounts: x\n", "accounts: [x]\n", "accounts: [[]]\n", "accounts:\n", "accounts: [~]\n", "settlement: [{steps: [~]}]\n",
-		"? [a]\n: b\n", "<<: {listen: x}\n", "\t\n", "accounts: [{public_keys: [~]}]\n"} {
+	for _, text := range []string{"# only a remark\n", "~", "[]", "x", "- a\n- b\n", "{", "\x00\xff", "a: &a [*a]\n",
+		"---\n---\n", "accounts: x\n", "accounts: [x]\n", "accounts: [[]]\n", "accounts:\n", "accounts: [~]\n",
+		"settlement: [{steps: [~]}]\n", "? [a]\n: b\n", "<<: {listen: x}\n", "\t\n", "accounts: [{public_keys: [~]}]\n"} {
 		p.write(t, "c.yaml", text)
 		if f := p.run(t, "config", "check", "--config", "c.yaml"); f.code != exitUsage ||
 			!strings.HasPrefix(f.errors, "paidonce: c.yaml") {
 			t.Errorf("%q ends with %d: %s", text, f.code, f.errors)
-		}
-	}
-}
-
-func TestAccountsThatMustNotMeet(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.write(t, "keys", strings.Repeat("0", 32)+"\n")
-	one := account + "    api_keys_file: keys\n"
-	another := strings.TrimPrefix(one, "accounts:\n")
-	for name, c := range map[string]struct{ text, want string }{
-		"live and sandbox": {one + strings.NewReplacer("shop", "play", "live", "sandbox").Replace(another),
-			"sandbox and live accounts never run in one process"},
-		"one name twice":          {one + another, `the name "shop" is taken by another account of channel WECHAT`},
-		"one name in two tenants": {one + strings.Replace(another, "tenant: 1", "tenant: 2", 1), "is taken by another account"},
-	} {
-		p.write(t, "c.yaml", c.text)
-		if f := p.run(t, "config", "check", "--config", "c.yaml"); f.code != exitUsage || !strings.Contains(f.errors, c.want) {
-			t.Errorf("%s: exit %d %s", name, f.code, f.errors)
 		}
 	}
 }
@@ -213,7 +153,10 @@ func TestWhoHasTheLastWord(t *testing.T) {
 	p := newPlace(t)
 	p.write(t, "keys", "01234567890123456789012345678901\n")
 	p.write(t, "url", "postgres://u:"+secretWord+"@from-file/d\n")
-	p.write(t, "c.yaml", "data: in-file\ninstance: in-file\n"+account+"    api_keys_file: keys\n")
+	p.write(t, "c.yaml", `data: in-file
+instance: in-file
+accounts: [{name: shop, channel: wechat-v2, tenant: 1, mode: live, mch_id: m, app_ids: [a], api_keys_file: keys}]
+`)
 	for _, c := range []struct{ env, args, want string }{
 		{"", "", "data: in-file\n"},
 		{"", "", "listen: 127.0.0.1:8480\n"},
@@ -226,7 +169,8 @@ func TestWhoHasTheLastWord(t *testing.T) {
 		{"PAIDONCE_DATABASE_URL_FILE=url", "--database sqlite:x", "url: sqlite:x\n"},
 	} {
 		p.env = []string{"PAIDONCE_CONFIG=c.yaml", c.env}
-		if out := p.must(t, append([]string{"config", "print"}, strings.Fields(c.args)...)...); !strings.Contains(out, c.want) {
+		out := p.must(t, append([]string{"config", "print"}, strings.Fields(c.args)...)...)
+		if !strings.Contains(out, c.want) {
 			t.Errorf("%s %s: %q is missing:\n%s", c.env, c.args, c.want, out)
 		}
 	}

@@ -68,8 +68,8 @@ func TestFaultLists(t *testing.T) {
 	if want := []fault{{"claimed", false, 50}, {"in_booking", true, 1}}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	for _, text := range []string{"claimed", "claimed:error", "claimed:error:0.5", "claimed:error:1001", "claimed:error:-1",
-		"claimed:stop:1", "elsewhere:error:1", "claimed:error:1,"} {
+	for _, text := range []string{"claimed", "claimed:error", "claimed:error:0.5", "claimed:error:1001",
+		"claimed:error:-1", "claimed:stop:1", "elsewhere:error:1", "claimed:error:1,"} {
 		if _, err := parseFaults(text); !errors.Is(err, errUsage) {
 			t.Errorf("%q is taken: %v", text, err)
 		}

@@ -160,7 +160,8 @@ func TestAKilledServerFinishesAfterItsNextStart(t *testing.T) {
 	p := newPlace(t)
 	deadly := &place{p.dir, append(p.env, "PAIDONCE_FAULTS=claimed:kill:1000")}
 	s := deadly.serve(t)
-	f := p.run(t, "sandbox", "pay", "--url", s.url, "--channel", "wechat", "--order", "A1", "--amount", "3.00", "-o", "json")
+	f := p.run(t, "sandbox", "pay", "--url", s.url, "--channel", "wechat", "--order", "A1", "--amount", "3.00",
+		"-o", "json")
 	if f.code != exitFailed || !strings.Contains(f.out, `"answer": "none"`) {
 		t.Fatalf("the payment ends with %d: %s%s", f.code, f.out, f.errors)
 	}

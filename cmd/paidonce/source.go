@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -184,8 +185,26 @@ func (s *source) explain(err error) error {
 	if quotes || errors.As(err, &overflow) {
 		said = "this value cannot be read"
 	}
+	var mistyped *yaml.TypeError
+	if errors.As(err, &mistyped) {
+		said = fmt.Sprintf("%s is expected here, not %s", kindInWords(mistyped.DstType), kindInWords(mistyped.SrcType))
+	}
 	position := detailed.GetToken().Position
 	return s.at(position.Line, position.Column, errors.New(said))
+}
+
+func kindInWords(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a text"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Struct, reflect.Map, reflect.Pointer:
+		return "a mapping"
+	}
+	return "a number"
 }
 
 // locate adds the place in the file to a problem. Other errors, and those of a configuration without a file, stay as
@@ -243,8 +262,8 @@ var keyAndValue = regexp.MustCompile(`^(\s*(?:- )?([a-z0-9_]+)\s*:)(\s*)(\S.*)?$
 
 // harmless lists the keys whose values may be shown with an error.
 var harmless = []string{"listen", "data", "instance", "level", "format", "name", "channel", "tenant", "mode", "mch_id",
-	"app_ids", "app_id", "auth_app_ids", "seller_ids", "terminal_sns", "sign_type", "account", "from", "version", "rate", "rounding",
-	"bearer", "kept_on_refund", "remainder", "url_file", "api_keys_file", "api_v3_keys_file", "file", "id"}
+	"app_ids", "app_id", "auth_app_ids", "seller_ids", "terminal_sns", "sign_type", "account", "from", "version", "rate",
+	"rounding", "bearer", "kept_on_refund", "remainder", "url_file", "api_keys_file", "api_v3_keys_file", "file", "id"}
 
 // withoutSecret shows a line of the file, without its value unless the key's value is known to be harmless. Unknown
 // keys are misspelt ones, perhaps of a secret.

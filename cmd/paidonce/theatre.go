@@ -87,7 +87,8 @@ func (t *theatre) find(channel, name string) (sandbox.Account, error) {
 	return sandbox.Account{}, usagef("channel %q has %d sandbox accounts; name one with --account", channel, len(found))
 }
 
-func (t *theatre) deliver(ctx context.Context, payment *sandbox.Payment, f *deliveryFlags) ([]sandbox.Delivered, error) {
+func (t *theatre) deliver(ctx context.Context, payment *sandbox.Payment, f *deliveryFlags,
+) ([]sandbox.Delivered, error) {
 	rounds, copies := f.deliver, 1
 	if f.parallel {
 		rounds, copies = 1, f.deliver

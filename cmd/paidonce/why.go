@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -85,10 +87,10 @@ func (a *app) printLife(line store.Timeline) error {
 		moments = append(moments, moment{c.HandledUs, "finished: " + c.Outcome, c.Instance,
 			fmt.Sprintf("fence %d", c.Fence)})
 	}
-	slices.SortStableFunc(moments, func(a, b moment) int { return int(a.us - b.us) })
+	slices.SortStableFunc(moments, func(a, b moment) int { return cmp.Compare(a.us, b.us) })
 	rows := make([]table.Row, len(moments))
 	for i, m := range moments {
-		rows[i] = table.Row{clockTime(m.us), m.what, m.instance, m.detail}
+		rows[i] = table.Row{time.UnixMicro(m.us).UTC().Format("2006-01-02 15:04:05.000000Z"), m.what, m.instance, m.detail}
 	}
 	if err := a.printTable(table.Row{"time", "what", "instance", "detail"}, rows); err != nil {
 		return err
