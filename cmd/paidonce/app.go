@@ -91,6 +91,7 @@ Environment
   PAIDONCE_DATABASE_URL  the database, like --database
   PAIDONCE_LISTEN        the address to listen at, like --listen of serve
   PAIDONCE_INSTANCE      the name of this process in timelines
+  PAIDONCE_FAULTS        failures on demand, POINT:error:N or POINT:kill:N in thousandths; sandbox accounts only
   NO_COLOR               set to anything: no colours in the log
 
 A flag wins over the environment, the environment over the file, the file over the default. Each variable may be given

@@ -24,12 +24,12 @@ func (a *app) logger(c logConfig) (*slog.Logger, error) {
 			format = "pretty"
 		}
 	}
-	_, colourless := a.Lookup("NO_COLOR")
+	noColour, _ := a.Lookup("NO_COLOR")
 	options := &slog.HandlerOptions{Level: level}
 	switch format {
 	case "pretty":
-		return slog.New(tint.NewHandler(a.Err, &tint.Options{Level: level, TimeFormat: time.TimeOnly,
-			NoColor: colourless || !terminal(a.Err)})), nil
+		return slog.New(tint.NewTextHandler(a.Err, &tint.Options{Level: level, TimeFormat: time.TimeOnly,
+			NoColor: noColour != "" || !terminal(a.Err)})), nil
 	case "text":
 		return slog.New(slog.NewTextHandler(a.Err, options)), nil
 	}

@@ -101,7 +101,7 @@ func (a *app) serve(ctx context.Context, c *config, pause time.Duration) (err er
 func (s *service) prepareDatabase(ctx context.Context) error {
 	applied, err := migrate.Up(ctx, s.store.Engine(), s.store.Pools().Main, s.store.Schema())
 	for _, migration := range applied {
-		s.log.InfoContext(ctx, "migration applied", "name", migration.Name, "took", migration.Took)
+		s.log.InfoContext(ctx, "migration applied", "name", migration.Name, "took", migration.Took.String())
 	}
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (s *service) run(ctx context.Context, listener net.Listener, pause time.Dur
 	case err = <-broken:
 		err = fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
-		s.log.Info("ending", "finish_within", finishWithin)
+		s.log.Info("ending", "finish_within", finishWithin.String())
 		s.handler.Drain()
 		time.Sleep(pause)
 		limit, cancel := context.WithTimeout(detached, finishWithin)
