@@ -220,6 +220,9 @@ func (g *Gate) Park(ctx context.Context, t Ticket, p Parking) error {
 	if !t.Held() {
 		return fmt.Errorf("%w: verdict %s gives no right to park", ErrFenced, t.Verdict)
 	}
+	if InTx(ctx) {
+		return ErrInsideTx
+	}
 	return g.opt.Storage.Park(ctx, t, p)
 }
 
@@ -228,8 +231,11 @@ func (g *Gate) Due(ctx context.Context, perTenant int) ([]Row, error) {
 	return g.opt.Storage.Due(ctx, perTenant)
 }
 
-// Lookup reads one claim; ErrNoClaim if there is none.
+// Lookup reads one claim in a transaction of its own; ErrNoClaim if there is none, ErrInsideTx within another one.
 func (g *Gate) Lookup(ctx context.Context, tenant int64, key Key) (Row, error) {
+	if InTx(ctx) {
+		return Row{}, ErrInsideTx
+	}
 	return g.opt.Storage.Lookup(ctx, tenant, key)
 }
 

@@ -104,19 +104,21 @@ func TestExcessMoneyIsKeptWhole(t *testing.T) {
 	}
 }
 
-func TestAChainThatTakesMoreThanThereIsBooksNothing(t *testing.T) {
-	for name, test := range map[string]struct {
-		steps  []settle.Step
-		amount int64
-	}{
-		"more than all": {[]settle.Step{settle.Fee{600_000, money.Down, settle.Merchant, false},
-			settle.Commission{600_000, money.Down}}, 100},
-		"nothing":  {nil, 0},
-		"negative": {nil, -1},
-	} {
-		entries, err := settle.Chain{Version: "v1", Steps: test.steps}.Plan(sale(test.amount))
-		if !errors.Is(err, settle.ErrChain) || entries != nil {
-			t.Errorf("%s: %v, %v", name, entries, err)
+// Shares that are each rounded up would take two fen of one; the later step gets what is left.
+func TestNoStepTakesMoreThanIsLeft(t *testing.T) {
+	chain := settle.Chain{Version: "v1", Steps: []settle.Step{settle.Fee{6000, money.Up, settle.Merchant, false},
+		settle.Commission{10_000, money.Up}}}
+	entries, err := chain.Plan(sale(1))
+	want := map[string]int64{}
+	if got := nets(entries...); err != nil || !equal(got, want) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+func TestWhatIsNotAPaymentIsNotPlanned(t *testing.T) {
+	for _, minor := range []int64{0, -1} {
+		if entries, err := settle.Plain().Plan(sale(minor)); !errors.Is(err, settle.ErrChain) || entries != nil {
+			t.Errorf("%d: %v, %v", minor, entries, err)
 		}
 	}
 }
@@ -139,9 +141,11 @@ func TestWhatIsNotAChain(t *testing.T) {
 		"a receiver of colons":  {split(settle.ToStore, settle.Share{Receiver: "a::b", Rate: 1})},
 		"shares above 100 %":    {split(settle.ToStore, half, settle.Share{Receiver: "b", Rate: 500_001})},
 		"nobody's remainder":    {split("", half)},
-		"two fees":              {fee, fee},
-		"two commissions":       {settle.Commission{1, money.Down}, fee, settle.Commission{2, money.Down}},
-		"two splits":            {split(settle.ToStore, half), split(settle.ToStore, half)},
+		"more than all": {settle.Fee{600_000, money.Down, settle.Merchant, false},
+			settle.Commission{600_000, money.Down}},
+		"two fees":        {fee, fee},
+		"two commissions": {settle.Commission{1, money.Down}, fee, settle.Commission{2, money.Down}},
+		"two splits":      {split(settle.ToStore, half), split(settle.ToStore, half)},
 	} {
 		if err := (settle.Chain{Version: "v1", Steps: steps}).Validate(); !errors.Is(err, settle.ErrChain) {
 			t.Errorf("%s: %v", name, err)
@@ -154,14 +158,16 @@ func TestWhatIsNotAChain(t *testing.T) {
 	}
 }
 
-// aChain draws a chain that cannot take more than there is: its roundings favour the payer.
+// aChain draws a chain whose parts may, rounded up, ask for more than there is.
 func aChain(t *rapid.T) settle.Chain {
 	rate := rapid.Custom(func(t *rapid.T) money.Rate { return money.Rate(rapid.Int64Range(0, 300_000).Draw(t, "ppm")) })
 	bearer := rapid.SampledFrom([]settle.Bearer{settle.Platform, settle.Merchant})
 	remainder := rapid.SampledFrom([]settle.Remainder{settle.ToStore, settle.ToFirst, settle.ToLast})
+	rounding := rapid.SampledFrom([]money.Rounding{money.Down, money.Up, money.HalfUp, money.HalfEven})
 	steps := []settle.Step{
-		settle.Fee{rate.Draw(t, "fee"), money.Down, bearer.Draw(t, "bearer"), rapid.Bool().Draw(t, "kept")},
-		settle.Commission{rate.Draw(t, "commission"), money.Down},
+		settle.Fee{rate.Draw(t, "fee"), rounding.Draw(t, "fee rounding"), bearer.Draw(t, "bearer"),
+			rapid.Bool().Draw(t, "kept")},
+		settle.Commission{rate.Draw(t, "commission"), rounding.Draw(t, "commission rounding")},
 	}
 	var shares []settle.Share
 	for _, name := range []string{"a", "b", "c"}[:rapid.IntRange(0, 3).Draw(t, "shares")] {

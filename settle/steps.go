@@ -50,6 +50,7 @@ func (f Fee) Plan(c Case, d Draft) (*ledger.Entry, Draft, error) {
 	payer := ledger.Account("expense:channel-fee:" + strings.ToLower(c.Channel))
 	if f.Bearer == Merchant {
 		payer = d.Holder
+		fee = atMost(fee, d.Left)
 		if d.Left, err = d.Left.Sub(fee); err != nil {
 			return nil, d, err
 		}
@@ -72,12 +73,19 @@ func (s Commission) Plan(c Case, d Draft) (*ledger.Entry, Draft, error) {
 		return nil, d, nil
 	}
 	earned, err := c.Amount.Times(s.Rate, s.Rounding)
+	earned = atMost(earned, d.Left)
 	if err != nil || earned.IsZero() {
 		return nil, d, err
 	}
 	entry := transfer(stepCommission, d.Holder, "revenue:commission", earned)
 	d.Left, err = d.Left.Sub(earned)
 	return &entry, d, err
+}
+
+// atMost keeps a step from taking more than is left: of a payment of one fen, several shares rounded up would.
+func atMost(wanted, left money.Amount) money.Amount {
+	wanted.Minor = min(wanted.Minor, left.Minor)
+	return wanted
 }
 
 // Remainder names who gets the minor units that rounding leaves over in a split.
@@ -159,7 +167,7 @@ func (c Chain) Validate() error {
 	if c.Version == "" || len(c.Version) > 32 {
 		return fmt.Errorf("%w: a chain needs a version of 1 to 32 bytes", ErrChain)
 	}
-	names := map[string]bool{}
+	names, taken := map[string]bool{}, money.Rate(0)
 	for i, step := range c.Steps {
 		if named, ok := step.(interface{ name() string }); ok {
 			if names[named.name()] {
@@ -174,6 +182,17 @@ func (c Chain) Validate() error {
 		if err := v.Validate(); err != nil {
 			return fmt.Errorf("step %d: %w", i+1, err)
 		}
+		switch s := step.(type) {
+		case Fee:
+			if s.Bearer == Merchant {
+				taken += s.Rate
+			}
+		case Commission:
+			taken += s.Rate
+		}
+	}
+	if taken > money.One {
+		return fmt.Errorf("%w: fee and commission take %s of what the merchant sold", ErrChain, taken)
 	}
 	return nil
 }

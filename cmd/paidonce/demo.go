@@ -25,12 +25,13 @@ const (
 func demoCommand(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "demo", Short: "Watch payments be booked exactly once while everything goes wrong",
 		Args: cobra.NoArgs, Example: "  paidonce demo\n  paidonce demo --once --json",
-		Long: "Starts paidonce serve as a child process with sandbox accounts of two tenants, lets customers pay orders at\n" +
-			"WeChat Pay, Alipay and SQB, delivers their signed notifications several times, at once, out of order, forged\n" +
-			"and with wrong amounts, creates orders after their callbacks, lets bookings fail after the claim, and kills\n" +
-			"the child with SIGKILL again and again. Then it compares the database, read by plain SQL, with the sandbox's own\n" +
-			"record, and leaves the server running.\n\n" +
-			"Exit code 0 means: nothing lost, nothing doubled, debits equal credits, and every fault really happened."}
+		Long: `Starts paidonce serve as a child process with sandbox accounts of two tenants, lets customers pay orders at
+WeChat Pay, Alipay and SQB, delivers their signed notifications several times, at once, out of order, forged and with
+wrong amounts, creates orders after their callbacks, lets bookings fail after the claim, and kills the child with
+SIGKILL again and again. Then it compares the database, read by plain SQL, with the sandbox's own record, and leaves
+the server running.
+
+Exit code 0 means: nothing lost, nothing doubled, debits equal credits, and every fault really happened.`}
 	flags := c.Flags()
 	once := flags.Bool("once", false, "end after the proof instead of leaving the server running")
 	asJSON := flags.Bool("json", false, "print the proof as one JSON object")
