@@ -13,6 +13,7 @@ const (
 	sqlPending        = `SELECT booking_id FROM booking_pending WHERE tenant_id = ? ORDER BY booking_id LIMIT ?`
 	sqlDeletePending  = `DELETE FROM booking_pending WHERE tenant_id = ? AND booking_id = ?`
 	sqlLastSeal       = `SELECT seal_no, bookings, digest FROM seal WHERE tenant_id = ? ORDER BY seal_no DESC LIMIT 1`
+	sqlSealAt         = `SELECT bookings, digest FROM seal WHERE tenant_id = ? AND seal_no = ?`
 	sqlInsertSeal     = `INSERT INTO seal (tenant_id, seal_no, bookings, digest, sealed_us) VALUES (?, ?, ?, ?, $NOW)`
 	sqlInsertSealed   = `INSERT INTO sealed_booking (tenant_id, booking_id, seal_no, digest) VALUES (?, ?, ?, ?)`
 	sqlAddBalance     = `UPDATE balance SET debit_minor = debit_minor + ?, credit_minor = credit_minor + ?
@@ -96,6 +97,16 @@ func (t *Tx) sealBatch(ctx context.Context, last ledger.Head, ids []string) (led
 	head := last.Next(digests)
 	_, err := t.exec(ctx, sqlInsertSeal, head.Tenant, head.Seal, head.Bookings, head.Digest)
 	return head, err
+}
+
+// SealAt reads one seal of a tenant's chain; false if the chain does not have it.
+func (s *Store) SealAt(ctx context.Context, tenant, number int64) (head ledger.Head, found bool, err error) {
+	head = ledger.Head{Tenant: tenant, Seal: number}
+	err = s.list(ctx, sqlSealAt, []any{tenant, number}, func(rows *sql.Rows) error {
+		found = true
+		return rows.Scan(&head.Bookings, &head.Digest)
+	})
+	return head, found, err
 }
 
 // PendingTenants lists tenants that have bookings to seal.

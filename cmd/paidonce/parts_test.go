@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -94,27 +95,40 @@ func TestFaultLists(t *testing.T) {
 	}
 }
 
-// Heads only grow, survive a restart, and a file that cannot be read is never overwritten.
+// Heads only grow, survive a restart, and what would prove a crime is never overwritten: neither a file that cannot be
+// read nor the kept end of a chain that was rewritten.
 func TestHeadsOutsideOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), headsFile)
 	head := func(tenant, seal int64) paidonce.LedgerHead {
 		return paidonce.LedgerHead{Tenant: tenant, Seal: seal, Bookings: seal * 10, Digest: fmt.Sprint(tenant, seal)}
 	}
-	h, err := openHeads(path)
+	rewritten := false
+	chain := func(_ context.Context, tenant, seal int64) (paidonce.LedgerHead, bool, error) {
+		stored := head(tenant, seal)
+		if rewritten {
+			stored.Digest = "recomputed"
+		}
+		return stored, true, nil
+	}
+	h, err := openHeads(path, chain)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, given := range []paidonce.LedgerHead{head(2, 1), head(1, 3), head(1, 2)} {
-		if err := h.keep(given); err != nil {
+		if err := h.keep(t.Context(), given); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if h, err = openHeads(path); err != nil {
+	if h, err = openHeads(path, chain); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(h.keep(head(2, 1)), h.keep(head(2, 2))); err != nil {
+	if err := errors.Join(h.keep(t.Context(), head(2, 1)), h.keep(t.Context(), head(2, 2))); err != nil {
 		t.Fatal(err)
+	}
+	rewritten = true
+	if err := h.keep(t.Context(), head(2, 3)); !errors.Is(err, errRewritten) {
+		t.Errorf("the proof of a rewritten chain is overwritten: %v", err)
 	}
 	list, err := readHeads(path)
 	if want := []paidonce.LedgerHead{head(1, 3), head(2, 2)}; err != nil || !reflect.DeepEqual(list, want) {
@@ -126,7 +140,7 @@ func TestHeadsOutsideOfTheDatabase(t *testing.T) {
 	if err := os.WriteFile(path, []byte("torn"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openHeads(path); err == nil {
+	if _, err := openHeads(path, chain); err == nil {
 		t.Error("a file that cannot be read is taken for an empty one")
 	}
 }

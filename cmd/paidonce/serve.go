@@ -84,7 +84,7 @@ func (a *app) serve(ctx context.Context, c *config, pause time.Duration) (err er
 	if err := s.prepareDatabase(ctx); err != nil {
 		return err
 	}
-	if err := s.build(a.Clock, hook); err != nil {
+	if err := s.build(ctx, a.Clock, hook); err != nil {
 		return err
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Listen)
@@ -109,18 +109,20 @@ func (s *service) prepareDatabase(ctx context.Context) error {
 	return s.store.Check(ctx)
 }
 
-func (s *service) build(clock func() time.Time, hook func(string) error) error {
+func (s *service) build(ctx context.Context, clock func() time.Time, hook func(string) error) error {
 	rules, err := s.config.rules()
 	if err != nil {
 		return err
 	}
-	ends, err := openHeads(s.folder.file(headsFile))
+	ends, err := openHeads(s.folder.file(headsFile), s.store.SealAt)
 	if err != nil {
 		return err
 	}
 	s.house, err = paidonce.New(paidonce.Options{Store: s.store, Rules: rules, Instance: s.config.Instance,
 		Logger: s.log, Hook: hook, OnHead: func(head paidonce.LedgerHead) {
-			if err := ends.keep(head); err != nil {
+			limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer cancel()
+			if err := ends.keep(limited, head); err != nil {
 				s.log.Error("the copy of the ledger's head outside of the database is behind", "err", err)
 			}
 		}})
