@@ -2,58 +2,30 @@ package wechat
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"io"
-	"strings"
-	"unicode/utf8"
 
+	"github.com/paidonce/paidonce/channel"
 	"github.com/paidonce/paidonce/money"
 )
 
-// Reasons for which an authentic message is not understood. They are written into a note, so they never quote it.
+// Reasons for which an authentic message is not understood, besides those of channel.Object. They are written into a
+// note, so they never quote it.
 var (
-	errNotObject  = errors.New("not one JSON object")
-	errRepeated   = errors.New("a field appears twice")
-	errNotText    = errors.New("a field that must be a text is none")
 	errIncomplete = errors.New("a field that is needed is missing")
 	errAmount     = errors.New("an amount is not a number of fen in a known currency")
 )
 
 // reader reads the fields of one JSON object and remembers the first thing that was wrong.
 type reader struct {
-	fields map[string]json.RawMessage
+	fields channel.Object
 	err    error
 }
 
-// newReader splits a JSON object into its fields. encoding/json by itself would take the last of two equal names and
-// match names in any case; either would let two readers see two different messages.
+// newReader splits a JSON object into its fields. What is not UTF-8 becomes a replacement character first: in a field
+// that is read it is refused, in one that nobody reads it does not hold a payment back.
 func newReader(data []byte) *reader {
-	r := &reader{fields: make(map[string]json.RawMessage)}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	opening, err := decoder.Token()
-	if err != nil || opening != json.Delim('{') {
-		return &reader{err: errNotObject}
-	}
-	for decoder.More() {
-		var value json.RawMessage
-		token, err := decoder.Token()
-		name, ok := token.(string)
-		if err != nil || !ok || decoder.Decode(&value) != nil {
-			return &reader{err: errNotObject}
-		}
-		if _, repeated := r.fields[name]; repeated {
-			return &reader{err: errRepeated}
-		}
-		r.fields[name] = value
-	}
-	if _, err := decoder.Token(); err != nil {
-		return &reader{err: errNotObject}
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return &reader{err: errNotObject}
-	}
-	return r
+	fields, err := channel.ParseObject(bytes.ToValidUTF8(data, []byte("\uFFFD")))
+	return &reader{fields, err}
 }
 
 // fail remembers err, if it is one and the first.
@@ -63,18 +35,10 @@ func (r *reader) fail(err error) {
 	}
 }
 
-// text reads a JSON text; a field that is absent or null is empty. A replacement character is refused: it is what
-// broken UTF-8 and half a surrogate pair decode to, and two different numbers would become one.
+// text reads a JSON text; a field that is absent or null is empty.
 func (r *reader) text(name string) string {
-	value := r.fields[name]
-	if value == nil || string(value) == "null" {
-		return ""
-	}
-	var s string
-	if json.Unmarshal(value, &s) != nil || strings.ContainsRune(s, utf8.RuneError) {
-		r.fail(errNotText)
-		return ""
-	}
+	s, err := r.fields.Text(name)
+	r.fail(err)
 	return s
 }
 

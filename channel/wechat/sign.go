@@ -1,14 +1,11 @@
 package wechat
 
 import (
-	"crypto"
 	"crypto/rsa"
-	"crypto/sha256"
-	"crypto/x509"
-	"encoding/base64"
 	"encoding/pem"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,61 +14,34 @@ import (
 )
 
 const (
-	minKeyBits      = 2048 // of an RSA modulus; WeChat Pay's own keys have exactly this
 	publicKeyPrefix = "PUB_KEY_ID_"
 	signatureType   = "WECHATPAY2-SHA256-RSA2048"
 	probePrefix     = "WECHATPAY/SIGNTEST/"
 )
 
 // ParseCertificate reads a platform certificate in PEM and returns its serial number as Wechatpay-Serial gives it, in
-// capital hexadecimal, with its RSA public key. Anything else is ErrConfig. It checks neither the validity period nor
-// the issuer: which certificates to trust, and for how long, is the operator's choice.
+// capital hexadecimal, with its RSA public key. Anything else is ErrConfig, also a chain: which of several serial
+// numbers was meant is nothing to guess. It checks neither the validity period nor the issuer: which certificates to
+// trust, and for how long, is the operator's choice.
 func ParseCertificate(text string) (serial string, key *rsa.PublicKey, err error) {
-	block, rest := pem.Decode([]byte(text))
-	if block == nil || block.Type != "CERTIFICATE" || strings.TrimSpace(string(rest)) != "" {
+	if _, rest := pem.Decode([]byte(text)); strings.TrimSpace(string(rest)) != "" {
 		return "", nil, fmt.Errorf("%w: not one certificate in PEM", ErrConfig)
 	}
-	certificate, err := x509.ParseCertificate(block.Bytes)
+	certificate, key, err := channel.ParseCertificate(text)
 	if err != nil {
-		return "", nil, fmt.Errorf("%w: not a certificate", ErrConfig)
-	}
-	key, err = usable(certificate.PublicKey)
-	if err != nil {
-		return "", nil, err
+		return "", nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	return fmt.Sprintf("%X", certificate.SerialNumber.Bytes()), key, nil
 }
 
-// ParsePublicKey reads the WeChat Pay public key as the merchant platform hands it out: a PEM block "PUBLIC KEY", or
-// the base64 inside it, with or without line breaks. Anything else is ErrConfig, a private key included.
+// ParsePublicKey reads the WeChat Pay public key as the merchant platform hands it out, in PEM, or the base64 inside
+// it, with or without line breaks. Anything else is ErrConfig, a private key included.
 func ParsePublicKey(text string) (*rsa.PublicKey, error) {
-	var der []byte
-	if strings.Contains(text, "-----BEGIN") {
-		block, rest := pem.Decode([]byte(text))
-		if block == nil || block.Type != "PUBLIC KEY" || strings.TrimSpace(string(rest)) != "" {
-			return nil, fmt.Errorf("%w: not one public key in PEM", ErrConfig)
-		}
-		der = block.Bytes
-	} else {
-		bare, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text), ""))
-		if err != nil {
-			return nil, fmt.Errorf("%w: a public key is neither PEM nor base64", ErrConfig)
-		}
-		der = bare
-	}
-	key, err := x509.ParsePKIXPublicKey(der)
+	key, err := channel.ParsePublicKey(text)
 	if err != nil {
-		return nil, fmt.Errorf("%w: not a SubjectPublicKeyInfo", ErrConfig)
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	return usable(key)
-}
-
-func usable(key any) (*rsa.PublicKey, error) {
-	public, ok := key.(*rsa.PublicKey)
-	if !ok || public == nil || public.N == nil || public.N.BitLen() < minKeyBits {
-		return nil, fmt.Errorf("%w: not an RSA public key of at least %d bits", ErrConfig, minKeyBits)
-	}
-	return public, nil
+	return key, nil
 }
 
 // canonicalSerial makes the writings of one certificate's serial number equal: some tools print hexadecimal in small
@@ -96,8 +66,8 @@ func platformKeys(configured map[string]*rsa.PublicKey) (map[string]*rsa.PublicK
 			return nil, fmt.Errorf("%w: %q is neither a serial number in hexadecimal nor a %s… id", ErrConfig, serial,
 				publicKeyPrefix)
 		}
-		if _, err := usable(key); err != nil {
-			return nil, fmt.Errorf("%w (platform key %q)", err, serial)
+		if err := channel.UsableKey(key); err != nil {
+			return nil, fmt.Errorf("%w: platform key %q: %w", ErrConfig, serial, err)
 		}
 		if keys[canonical] != nil {
 			return nil, fmt.Errorf("%w: platform key %q is there twice", ErrConfig, serial)
@@ -171,16 +141,6 @@ func (c *Client) verifySignature(serial, signature, head string, body []byte) er
 	if key == nil {
 		return fmt.Errorf("%w: Wechatpay-Serial names none of %d platform keys", channel.ErrForged, len(c.keys))
 	}
-	raw, err := base64.StdEncoding.Strict().DecodeString(signature)
-	if err != nil {
-		return fmt.Errorf("%w: the signature is not base64", channel.ErrForged)
-	}
-	h := sha256.New()
-	h.Write([]byte(head))
-	h.Write(body)
-	h.Write([]byte("\n"))
-	if rsa.VerifyPKCS1v15(key, crypto.SHA256, h.Sum(nil), raw) != nil {
-		return fmt.Errorf("%w: not by the key that Wechatpay-Serial names", channel.ErrForged)
-	}
-	return nil
+	text := slices.Concat([]byte(head), body, []byte("\n"))
+	return channel.VerifyRSA([]*rsa.PublicKey{key}, text, signature)
 }
