@@ -1,6 +1,7 @@
 package wechat_test
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -60,6 +61,7 @@ func TestWhatAPaymentNotificationProves(t *testing.T) {
 		"time before time":       {doc{"success_time": "0000-01-01T00:00:00+08:00"}, zero},
 		"time in another zone":   {doc{"success_time": "2026-12-01T02:00:00Z"}, plain},
 		"names in capitals":      {doc{"Transaction_Id": "other", "TRADE_STATE": "CLOSED"}, plain},
+		"junk nobody reads":      {doc{"attach": json.RawMessage("\"\xff\"")}, plain},
 		"a field nobody knows":   {doc{"transaction_id2": doc{"transaction_id": "other"}}, plain},
 	} {
 		t.Run(name, func(t *testing.T) { sameEvent(t, single(t, client, p.pay(t, test.changes)), test.want) })
