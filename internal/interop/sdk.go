@@ -52,7 +52,14 @@ func Open(t testing.TB) *SDK {
 // Ask runs the script on one request and reads its answer. Both are structures with the JSON names of the script.
 func (s *SDK) Ask(t testing.TB, script string, request, answer any) {
 	t.Helper()
-	input, err := json.Marshal([]any{request})
+	s.AskAll(t, script, []any{request}, &[]any{answer})
+}
+
+// AskAll runs the script once on a slice of requests and reads as many answers, in the same order, into the slice that
+// answers points to.
+func (s *SDK) AskAll(t testing.TB, script string, requests, answers any) {
+	t.Helper()
+	input, err := json.Marshal(requests)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,9 +71,8 @@ func (s *SDK) Ask(t testing.TB, script string, request, answer any) {
 	if err != nil {
 		t.Fatalf("interop: %s: %v\n%s", script, err, complaint.Bytes())
 	}
-	answers := []any{answer}
-	if err := json.Unmarshal(output, &answers); err != nil {
-		t.Fatalf("interop: %s answers %q: %v", script, output, err)
+	if err := json.Unmarshal(output, answers); err != nil {
+		t.Fatalf("interop: %s answers %.200q: %v", script, output, err)
 	}
 }
 
