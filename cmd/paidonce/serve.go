@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -29,6 +30,7 @@ func serveCommand(a *app) *cobra.Command {
 			"and the program ends with 0. Whatever a kill interrupts is finished by the next start."}
 	listen := c.Flags().String("listen", "", "address to listen at (default 127.0.0.1:8480)")
 	pause := c.Flags().Duration("drain", 0, "how long to go on accepting after /readyz says 503, for load balancers")
+	leash := c.Flags().Bool("leash", false, "end when the standard input closes, as it does when the parent dies")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		configured, err := a.loadConfig()
 		if err != nil {
@@ -40,7 +42,12 @@ func serveCommand(a *app) *cobra.Command {
 				return usagef("--listen: %w", err)
 			}
 		}
-		return a.serve(c.Context(), configured, *pause)
+		ctx, cancel := context.WithCancel(c.Context())
+		defer cancel()
+		if *leash {
+			go func() { _, _ = io.Copy(io.Discard, a.In); cancel() }()
+		}
+		return a.serve(ctx, configured, *pause)
 	}
 	return c
 }
