@@ -38,7 +38,7 @@ func (c *child) start(ctx context.Context, faults string) error {
 	process.Env = append(os.Environ(), "PAIDONCE_DATABASE_URL="+c.database.reveal(), "PAIDONCE_FAULTS="+faults)
 	process.Stdout, process.Stderr = log, log
 	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is ours; the child is ended by us
-	if _, err := process.StdinPipe(); err != nil { // the leash: it closes when this process ends, however it ends
+	if _, err := process.StdinPipe(); err != nil {            // the leash: it closes when this process ends, however it ends
 		return fmt.Errorf("demo: %w", err)
 	}
 	if err := process.Start(); err != nil {
