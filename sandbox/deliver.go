@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,7 +17,7 @@ import (
 type Plan struct {
 	Variant    Variant
 	Copies     int           // how many deliveries at the same time; 0 means 1
-	DropAnswer bool          // hang up right after sending, without waiting for the answer
+	DropAnswer bool          // hang up right after sending, whatever the answer is
 	Delay      time.Duration // before the first delivery
 	// Retry is the pause before retry n (1, 2, …); false ends the retries. nil: no retry. The real schedules take a day.
 	Retry func(n int) (time.Duration, bool)
@@ -25,7 +27,7 @@ type Plan struct {
 type Delivered struct {
 	Answered     bool
 	Acknowledged bool
-	Dropped      bool
+	Dropped      bool // sent whole, and hung up on: whatever the answer was, nobody read it
 	Status       int
 	Took         time.Duration
 	Err          error // transport error: the answer is unknown
@@ -102,12 +104,23 @@ func sleep(ctx context.Context, d time.Duration) error {
 // maxAnswer is how much of an answer a channel reads.
 const maxAnswer = 16 << 10
 
-// Send posts one message to an account's notify URL.
+// patience is how long a channel that drops the answer stays on the line after writing. The transport says that a
+// request is written just before it flushes the last of it, so hanging up at once could lose the request itself.
+const patience = 20 * time.Millisecond
+
+// send posts one message to an account's notify URL. With drop the message is sent whole, and no answer is looked at.
 func (s *Sandbox) send(ctx context.Context, a Account, m Message, drop bool) Delivered {
+	var written atomic.Bool
 	if drop {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, 3*time.Millisecond) // enough to write, too little for an answer
-		defer cancel()
+		cancelable, hangUp := context.WithCancel(ctx)
+		defer hangUp()
+		ctx = httptrace.WithClientTrace(cancelable, &httptrace.ClientTrace{
+			WroteRequest: func(info httptrace.WroteRequestInfo) {
+				if info.Err == nil {
+					written.Store(true)
+					time.AfterFunc(patience, hangUp)
+				}
+			}})
 	}
 	start := s.opt.Clock()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.NotifyURL, bytes.NewReader(m.Body))
@@ -116,10 +129,14 @@ func (s *Sandbox) send(ctx context.Context, a Account, m Message, drop bool) Del
 	}
 	request.Header = m.Header.Clone()
 	response, err := s.opt.Client.Do(request)
+	took := s.opt.Clock().Sub(start)
 	if err != nil {
-		return Delivered{Err: err, Dropped: drop, Took: s.opt.Clock().Sub(start)}
+		return Delivered{Err: err, Dropped: written.Load(), Took: took}
 	}
 	defer func() { _ = response.Body.Close() }()
+	if drop {
+		return Delivered{Dropped: true, Took: took}
+	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	d := Delivered{Status: response.StatusCode, Took: s.opt.Clock().Sub(start), Err: err, Answered: err == nil}
 	d.Acknowledged = err == nil && acknowledged(a.Channel, response.StatusCode, body)

@@ -122,7 +122,7 @@ func (t *Tally) add(d Delivered) {
 	}
 }
 
-// record counts one delivery.
+// count counts one delivery.
 func (s *Sandbox) count(fact Fact, v Variant, d Delivered) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -131,6 +131,13 @@ func (s *Sandbox) account(channel, name string) (Account, error) {
 	return Account{}, fmt.Errorf("%w: no account %s/%s", ErrRequest, channel, name)
 }
 
+func orderable(orderNo string, amount money.Amount) error {
+	if amount.Minor <= 0 || amount.Currency != money.CNY || orderNo == "" {
+		return fmt.Errorf("%w: an order has a number and a positive amount of CNY", ErrRequest)
+	}
+	return nil
+}
+
 // Pay lets a customer pay an order. Paying it again is a second payment, as at a real channel whose order number was
 // presented through another one.
 func (s *Sandbox) Pay(channel, account, orderNo string, amount money.Amount) (*Payment, error) {
@@ -138,8 +145,8 @@ func (s *Sandbox) Pay(channel, account, orderNo string, amount money.Amount) (*P
 	if err != nil {
 		return nil, err
 	}
-	if amount.Minor <= 0 || amount.Currency != money.CNY || orderNo == "" {
-		return nil, fmt.Errorf("%w: pay needs an order number and a positive amount of CNY", ErrRequest)
+	if err := orderable(orderNo, amount); err != nil {
+		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,6 +187,9 @@ func (s *Sandbox) CloseUnpaid(channel, account, orderNo string, amount money.Amo
 	}
 	if channel != Alipay && channel != SQB {
 		return nil, fmt.Errorf("%w: %s does not notify a close", ErrRequest, channel)
+	}
+	if err := orderable(orderNo, amount); err != nil {
+		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

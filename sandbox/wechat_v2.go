@@ -60,7 +60,7 @@ func (s *Sandbox) v2Payment(p *Payment, v Variant) map[string]string {
 	}
 	fields["sign"] = v2Sign(fields, key)
 	if v.BadSignature {
-		fields["total_fee"] = strconv.FormatInt(p.Amount.Minor+1, 10)
+		fields["total_fee"] = strconv.FormatInt(p.Amount.Minor+v.WrongBy+1, 10)
 	}
 	return fields
 }
