@@ -36,6 +36,10 @@ type Config struct {
 	PublicKeys []*rsa.PublicKey
 	// Certificates are Alipay's public key certificates by their serial (see ParseCertificate), for certificate mode.
 	Certificates map[string]*rsa.PublicKey
+	// AllowRSA1 also takes messages that say sign_type RSA, which is SHA-1. It is for an application that Alipay has
+	// not moved to RSA2 yet. The key must still have 2048 bits: the 1024-bit key of the oldest applications cannot
+	// be allowed.
+	AllowRSA1 bool
 }
 
 // Client receives for one account. It keeps no state and is safe for concurrent use.

@@ -1,6 +1,7 @@
 package alipay
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"unicode/utf8"
@@ -17,19 +18,22 @@ var errForm = errors.New("the body is not a form")
 type form map[string]string
 
 // parseForm reads an application/x-www-form-urlencoded body. Unlike the standard library's reader it refuses a name
-// that appears twice, because two readers could then see two amounts, and it takes a bare semicolon as part of a value.
+// that appears twice, because two readers could then see two amounts, or that holds a separator of the signed text, and
+// it takes a bare semicolon as part of a value.
 // A value is decoded once: a second pass would turn the + of the base64 signature into a space.
 func parseForm(body []byte) (form, error) {
-	pairs := strings.Split(string(body), "&")
-	if len(pairs) > maxParameters {
+	if bytes.Count(body, []byte("&")) >= maxParameters {
 		return nil, errForm
 	}
-	f := make(form, len(pairs))
-	for _, pair := range pairs {
+	f := make(form)
+	for pair := range strings.SplitSeq(string(body), "&") {
 		rawName, rawValue, found := strings.Cut(pair, "=")
 		name, okName := unescape(rawName)
 		value, okValue := unescape(rawValue)
-		if _, repeated := f[name]; !found || !okName || !okValue || name == "" || repeated {
+		if !found || !okName || !okValue || name == "" || strings.ContainsAny(name, "&=") {
+			return nil, errForm
+		}
+		if _, repeated := f[name]; repeated {
 			return nil, errForm
 		}
 		f[name] = value
@@ -72,13 +76,38 @@ func hexDigit(c byte) int {
 	return -1
 }
 
-// readable turns the values into UTF-8 for the event. The signature is over the bytes as sent, so this comes after it.
-// False: the charset is unknown, or a value is not text in it.
+// decisive are the parameters that are read: whose message it is and what it says. All others are signed and ignored.
+func decisive() []string {
+	return []string{"app_id", "auth_app_id", "seller_id", "charset", "notify_type", "trade_status", "trade_no",
+		"out_trade_no", "out_biz_no", "total_amount", "refund_fee", "gmt_payment", "gmt_refund", "gmt_close",
+		"dback_status", "refund_status"}
+}
+
+// hides reports whether the value of any parameter holds a decisive one. What is signed is not escaped, so whoever has
+// captured a message can move the border between two parameters and send it again under the same signature, with
+// gmt_refund, say, as a part of gmt_payment: a refund would then look like something else.
+func (f form) hides() bool {
+	for _, value := range f {
+		if !strings.Contains(value, "&") {
+			continue
+		}
+		for _, name := range decisive() {
+			if strings.Contains(value, "&"+name+"=") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// readable turns the decisive values into UTF-8 and leaves out the others, whose text may be broken without harm. The
+// signature is over the bytes as sent, so this comes after it. False: the charset is unknown, or a value is not text
+// in it.
 func (f form) readable() (form, bool) {
-	charset := strings.ToLower(f["charset"])
-	converted := make(form, len(f))
-	for name, value := range f {
-		switch charset {
+	converted := make(form)
+	for _, name := range decisive() {
+		value := f[name]
+		switch strings.ToLower(f["charset"]) {
 		case "", "utf-8", "utf8":
 		case "gbk", "gb2312", "gb18030":
 			text, err := simplifiedchinese.GB18030.NewDecoder().String(value)

@@ -11,13 +11,18 @@ import (
 	"github.com/paidonce/paidonce/money"
 )
 
-// The states of a trade (Alipay open platform, trade_status).
+// The type of notification that is booked, and the states of a trade (Alipay open platform, asynchronous
+// notifications, notify_type and trade_status).
 const (
+	tradeSync      = "trade_status_sync"
 	statusWait     = "WAIT_BUYER_PAY"
 	statusSuccess  = "TRADE_SUCCESS"
 	statusFinished = "TRADE_FINISHED"
 	statusClosed   = "TRADE_CLOSED"
 )
+
+// currency is the yuan: a domestic notification names none.
+const currency = money.CNY
 
 // Parse reads the form, verifies the signature over its decoded bytes, then whose it is, then what happened. A message
 // that is authentic but not understood becomes a quarantined hint, because the money behind it may be real.
@@ -32,17 +37,21 @@ func (c *Client) Parse(_ context.Context, r channel.Request) (channel.Parsed, er
 	if err := c.verify(raw); err != nil {
 		return channel.Parsed{}, err
 	}
+	if err := c.identify(raw); err != nil {
+		return channel.Parsed{}, err
+	}
 	f, ok := raw.readable()
 	if !ok {
 		return c.quarantine(r.Body, "the charset is unknown or a value is no text in it"), nil
 	}
-	if err := c.identify(f); err != nil {
-		return channel.Parsed{}, err
+	if raw.hides() {
+		return c.quarantine(r.Body, "a value holds another parameter, so the signed text has two readings"), nil
 	}
 	return c.interpret(f, r.Body), nil
 }
 
-// identify checks that the signed message is about our application and our money.
+// identify checks that the signed message is about our application and our money. Only messages that are not about a
+// trade may leave out the seller.
 func (c *Client) identify(f form) error {
 	app := f["app_id"] == c.config.AppID
 	if authorised := f["auth_app_id"]; authorised != "" && authorised != c.config.AppID {
@@ -50,6 +59,9 @@ func (c *Client) identify(f form) error {
 	}
 	if !app {
 		return fmt.Errorf("%w: the signed app_id is not ours", channel.ErrIdentity)
+	}
+	if f["seller_id"] == "" && f["notify_type"] != tradeSync {
+		return nil
 	}
 	if !slices.Contains(c.config.SellerIDs, f["seller_id"]) {
 		return fmt.Errorf("%w: the signed seller_id is not ours", channel.ErrIdentity)
@@ -61,46 +73,56 @@ func (c *Client) quarantine(body []byte, why string) channel.Parsed {
 	return channel.Parsed{Hints: []channel.Hint{channel.Quarantine(c.config.Account, body, why)}}
 }
 
-// interpret tells what happened. A refund is recognised first, by its amount and one of its marks, because it arrives
-// with the trade_status of a payment (partial) or of a close (full).
+// interpret tells what happened. A refund is recognised by its amount and one of its marks, because it arrives with
+// the trade_status of a payment (partial) or of a close (full).
 //
-// TRADE_FINISHED says that the time for refunds is over. It may still carry refund_fee of earlier refunds, but it says
-// nothing new about them; it does say that the trade was paid, which is the same payment under the same key.
+// TRADE_FINISHED says that the time for refunds is over, or that the product knows none. It may still carry the marks
+// of earlier refunds, of which it says nothing new. It does say that the trade was paid, and when, and that is the
+// same payment under the same key and digest as TRADE_SUCCESS: a repeat where that one came, the payment where it was
+// lost or never sent.
 func (c *Client) interpret(f form, body []byte) channel.Parsed {
-	if f["notify_type"] != "trade_status_sync" || f["trade_no"] == "" || f["out_trade_no"] == "" {
-		return c.quarantine(body, "not a notification about a trade")
+	if f["notify_type"] != tradeSync || f["dback_status"] != "" || f["refund_status"] != "" {
+		return c.quarantine(body, "not a notification about the state of a trade")
 	}
-	if strings.ContainsAny(f["trade_no"]+f["out_trade_no"]+f["out_biz_no"], "&=") {
-		// The signed text is not escaped: whoever captured a message can hide a parameter inside another one's value.
-		// In a number that would make a second name of the same payment.
+	if strings.ContainsAny(f["trade_no"]+f["out_trade_no"]+f["out_biz_no"]+f["gmt_refund"], "&=") {
+		// Even a parameter that nobody reads must not hide here: it would make a second name of the same payment.
 		return c.quarantine(body, "a number holds & or =, which the signature cannot tell from its own separators")
 	}
-	total, totalErr := money.Parse(f["total_amount"], money.CNY)
-	refunded, refundErr := money.New(0, money.CNY), error(nil)
-	if f["refund_fee"] != "" {
-		refunded, refundErr = money.Parse(f["refund_fee"], money.CNY)
-	}
-	if totalErr != nil || refundErr != nil || total.IsZero() || refunded.Minor > total.Minor {
-		return c.quarantine(body, "total_amount or refund_fee is not an amount of yuan that fits")
+	total, refunded, ok := amounts(f)
+	if !ok || f["out_trade_no"] == "" {
+		return c.quarantine(body, "no out_trade_no, or total_amount or refund_fee is not an amount of yuan that fits")
 	}
 	e := channel.Event{BizNo: []string{f["trade_no"]}, OrderNo: f["out_trade_no"], TradeNo: f["trade_no"]}
 	status, paid := f["trade_status"], f["gmt_payment"] != ""
-	refundMarks := f["gmt_refund"] != "" || f["out_biz_no"] != ""
+	marks := f["gmt_refund"] != "" || f["out_biz_no"] != ""
+	untouched := refunded.IsZero() && !marks
 	switch {
-	case status == statusFinished && paid:
+	case status == statusFinished && paid, status == statusSuccess && paid && untouched:
 		e.Kind, e.Amount, e.HappenedAt = channel.PaymentReceived, total, beijing(f["gmt_payment"])
-	case !refunded.IsZero() && refundMarks && (status == statusSuccess || status == statusClosed):
+	case !refunded.IsZero() && marks && (status == statusSuccess || status == statusClosed):
 		e = question(e, f, refunded)
-	case status == statusSuccess && paid && refunded.IsZero() && !refundMarks:
-		e.Kind, e.Amount, e.HappenedAt = channel.PaymentReceived, total, beijing(f["gmt_payment"])
-	case status == statusClosed && refunded.IsZero() && !refundMarks && !paid:
-		e.Kind, e.HappenedAt = channel.PaymentClosed, beijing(f["gmt_close"])
+	case status == statusClosed && !paid && untouched:
+		e.Kind, e.BizNo, e.HappenedAt = channel.PaymentClosed, closeNumber(e), beijing(f["gmt_close"])
 	case status == statusWait:
 		e.Kind, e.BizNo, e.Note = channel.QueryDue, []string{f["trade_no"], status}, "the buyer has not paid yet"
 	default:
-		return c.quarantine(body, "trade_status and the marks of payment and refund contradict each other")
+		return c.quarantine(body, "trade_status is not known, or the marks of payment and refund contradict it")
 	}
 	return channel.One(c.config.Account, e, body)
+}
+
+// amounts reads the order's total and what was given back of it so far; an absent refund_fee is none. False: one of
+// them is no amount, the total is zero, or more was given back than was paid.
+func amounts(f form) (total, refunded money.Amount, ok bool) {
+	total, err := money.Parse(f["total_amount"], currency)
+	if err != nil || total.IsZero() {
+		return total, refunded, false
+	}
+	refunded = money.New(0, currency)
+	if f["refund_fee"] != "" {
+		refunded, err = money.Parse(f["refund_fee"], currency)
+	}
+	return total, refunded, err == nil && refunded.Minor <= total.Minor
 }
 
 // question is the hint that a refund was seen. The amount of this refund is not in the message, only the sum of all so
@@ -118,11 +140,20 @@ func question(e channel.Event, f form, refunded money.Amount) channel.Event {
 	return e
 }
 
+// closeNumber names a close by the trade, or by @ and the order where no buyer ever made a trade of it. Alipay's trade
+// numbers are digits, so the two never meet.
+func closeNumber(e channel.Event) []string {
+	if e.TradeNo == "" {
+		return []string{"@" + e.OrderNo}
+	}
+	return []string{e.TradeNo}
+}
+
 // beijing reads a time as Alipay writes it, without a zone and sometimes with milliseconds. A time that cannot be read
-// is zero, "the message does not say".
+// is zero, "the message does not say": it decides nothing about the money, so it is no reason to hold a payment back.
 func beijing(text string) time.Time {
 	whole, _, _ := strings.Cut(text, ".")
-	t, err := time.ParseInLocation("2006-01-02 15:04:05", whole, time.FixedZone("+08:00", 8*3600))
+	t, err := time.ParseInLocation(time.DateTime, whole, time.FixedZone("+08:00", 8*3600))
 	if err != nil {
 		return time.Time{}
 	}

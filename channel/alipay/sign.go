@@ -1,7 +1,10 @@
 package alipay
 
 import (
+	"crypto"
 	"crypto/rsa"
+	"crypto/sha1"
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,63 +12,86 @@ import (
 	"github.com/paidonce/paidonce/channel"
 )
 
-// verify checks the RSA2 signature: RSA-SHA256 over all received parameters but sign and sign_type, sorted by name and
-// joined as name=value with & (Alipay open platform, verification of asynchronous notifications). The message cannot
-// choose a weaker algorithm. What is signed is not escaped, so a value with & in it could be cut into other parameters
-// with the same text; such a message still needs our app_id and seller_id, no name may appear twice, and the amount is
-// compared with the merchant's own order.
+// verify checks the signature over all received parameters but sign and sign_type, sorted by name and joined as
+// name=value with & (Alipay open platform, verification of asynchronous notifications). sign_type is not signed, so
+// the message cannot choose: RSA2 is RSA with SHA-256, and RSA, which is SHA-1, is taken only if the account allows it.
+//
+// What is signed is not escaped, so it may be cut into parameters in more than one way. The form's reader, hides and
+// interpret refuse what makes use of that.
 //
 // Alipay's own libraries differ in two points, so each is tried in turn: whether parameters without a value are signed,
 // and, in certificate mode, whether alipay_cert_sn is.
 func (c *Client) verify(f form) error {
-	if f["sign_type"] != "RSA2" || f["sign"] == "" {
-		return fmt.Errorf("%w: no RSA2 signature", channel.ErrForged)
+	check := channel.VerifyRSA
+	switch {
+	case f["sign_type"] == "RSA2":
+	case f["sign_type"] == "RSA" && c.config.AllowRSA1:
+		check = verifySHA1
+	default:
+		return fmt.Errorf("%w: sign_type is not allowed", channel.ErrForged)
 	}
-	keys := c.config.PublicKeys
-	serial, byCertificate := f["alipay_cert_sn"]
-	if key := c.config.Certificates[serial]; byCertificate && key != nil {
-		keys = []*rsa.PublicKey{key}
-	} else if len(keys) == 0 {
-		return fmt.Errorf("%w: the certificate that it names is not known", channel.ErrForged)
+	keys, err := c.keys(f["alipay_cert_sn"])
+	if err != nil {
+		return err
 	}
-	var err error
-	for _, text := range signedTexts(f, byCertificate) {
-		if err = channel.VerifyRSA(keys, []byte(text), f["sign"]); err == nil {
+	for _, text := range signedTexts(f) {
+		if err = check(keys, []byte(text), f["sign"]); err == nil {
 			return nil
 		}
 	}
 	return err
 }
 
-func signedTexts(f form, byCertificate bool) []string {
-	texts := []string{canonical(f, true)}
-	if slices.ContainsFunc(mapValues(f), func(v string) bool { return v == "" }) {
-		texts = append(texts, canonical(f, false))
+// keys are those that may have signed: the named certificate's, or else the public keys of key mode.
+func (c *Client) keys(serial string) ([]*rsa.PublicKey, error) {
+	if key := c.config.Certificates[serial]; key != nil {
+		return []*rsa.PublicKey{key}, nil
 	}
-	if byCertificate {
-		texts = append(texts, canonical(f, true, "alipay_cert_sn"), canonical(f, false, "alipay_cert_sn"))
+	if len(c.config.PublicKeys) == 0 {
+		return nil, fmt.Errorf("%w: it names no certificate that is known", channel.ErrForged)
+	}
+	return c.config.PublicKeys, nil
+}
+
+// signedTexts are the texts that Alipay may have signed, the usual one first, none twice.
+func signedTexts(f form) []string {
+	var texts []string
+	for _, serial := range []bool{true, false} {
+		for _, empties := range []bool{true, false} {
+			if text := canonical(f, empties, serial); !slices.Contains(texts, text) {
+				texts = append(texts, text)
+			}
+		}
 	}
 	return texts
 }
 
-func mapValues(f form) []string {
-	values := make([]string, 0, len(f))
-	for _, value := range f {
-		values = append(values, value)
-	}
-	return values
-}
-
-func canonical(f form, empties bool, without ...string) string {
+func canonical(f form, empties, serial bool) string {
 	names := make([]string, 0, len(f))
 	for name, value := range f {
-		if name != "sign" && name != "sign_type" && !slices.Contains(without, name) && (empties || value != "") {
-			names = append(names, name)
+		if name == "sign" || name == "sign_type" || !empties && value == "" || !serial && name == "alipay_cert_sn" {
+			continue
 		}
+		names = append(names, name)
 	}
 	slices.Sort(names)
 	for i, name := range names {
 		names[i] = name + "=" + f[name]
 	}
 	return strings.Join(names, "&")
+}
+
+// verifySHA1 is channel.VerifyRSA for the older sign_type RSA.
+func verifySHA1(keys []*rsa.PublicKey, text []byte, signature string) error {
+	raw, err := base64.StdEncoding.Strict().DecodeString(signature)
+	if err != nil || strings.ContainsAny(signature, "\r\n") {
+		return fmt.Errorf("%w: the signature is not base64", channel.ErrForged)
+	}
+	digest := sha1.Sum(text)
+	for _, key := range keys {
+		if rsa.VerifyPKCS1v15(key, crypto.SHA1, digest[:], raw) == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: signed by none of %d keys", channel.ErrForged, len(keys))
 }

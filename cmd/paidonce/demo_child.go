@@ -37,8 +37,10 @@ func (c *child) start(ctx context.Context, faults string) error {
 	process := exec.Command(program, "serve", "--config", c.config, "--leash")
 	process.Env = append(os.Environ(), "PAIDONCE_DATABASE_URL="+c.database.reveal(), "PAIDONCE_FAULTS="+faults)
 	process.Stdout, process.Stderr = log, log
-	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is ours; the child is ended by us
-	if _, err := process.StdinPipe(); err != nil {            // the leash: it closes when this process ends, however it ends
+	// Ctrl-C is for the demo, which then ends the child. The pipe is a leash: it closes when the demo ends, however that
+	// happens.
+	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if _, err := process.StdinPipe(); err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
 	if err := process.Start(); err != nil {
