@@ -154,7 +154,7 @@ func closeNumber(e channel.Event) []string {
 func beijing(text string) time.Time {
 	whole, _, _ := strings.Cut(text, ".")
 	t, err := time.ParseInLocation(time.DateTime, whole, time.FixedZone("+08:00", 8*3600))
-	if err != nil {
+	if err != nil || t.UTC().Year() < 1 {
 		return time.Time{}
 	}
 	return t.UTC()
