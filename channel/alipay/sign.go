@@ -17,7 +17,7 @@ import (
 // the message cannot choose: RSA2 is RSA with SHA-256, and RSA, which is SHA-1, is taken only if the account allows it.
 //
 // What is signed is not escaped, so it may be cut into parameters in more than one way. The form's reader, hides and
-// interpret refuse what makes use of that.
+// swallows refuse what makes use of that.
 //
 // Alipay's own libraries differ in two points, so each is tried in turn: whether parameters without a value are signed,
 // and, in certificate mode, whether alipay_cert_sn is.
