@@ -138,7 +138,9 @@ func TestCopiesAreSentAtTheSameTime(t *testing.T) {
 		arrived.Wait()
 		if number.Add(1) != copies {
 			w.WriteHeader(http.StatusServiceUnavailable)
+			return
 		}
+		time.Sleep(50 * time.Millisecond) // the one acknowledgement comes last
 	})
 	payment := pay(t, box, sandbox.WeChat, "ORDER-1", 1)
 	got := deliver(t, box, payment, sandbox.Plan{Copies: copies, Retry: func(int) (time.Duration, bool) {
@@ -174,6 +176,9 @@ func TestADroppedAnswerIsSentWholeAndNotRead(t *testing.T) {
 			}
 			if d := got[0]; len(got) != 1 || !d.Dropped || d.Answered || d.Acknowledged || d.Status != 0 {
 				t.Errorf("%+v", got)
+			}
+			if hungUp := errors.Is(got[0].Err, context.Canceled); patient && !hungUp {
+				t.Errorf("waited for the answer: %v", got[0].Err)
 			}
 			if r := box.Record(); r.Counts != (sandbox.Counts{Sent: 1, DroppedAnswers: 1}) ||
 				r.Payments[0].Tally != (sandbox.Tally{Sent: 1}) {
