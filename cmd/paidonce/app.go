@@ -46,11 +46,13 @@ type app struct {
 	flags globalFlags
 }
 
-// globalFlags are understood by every command.
+// globalFlags are understood by every command, the last two by serve alone.
 type globalFlags struct {
 	config   string
 	data     string
 	database string
+	listen   string
+	instance string
 }
 
 // Run executes one command line and returns the exit code.
@@ -90,13 +92,13 @@ Environment
   PAIDONCE_DATA          the data folder, like --data
   PAIDONCE_DATABASE_URL  the database, like --database
   PAIDONCE_LISTEN        the address to listen at, like --listen of serve
-  PAIDONCE_INSTANCE      the name of this process in timelines
+  PAIDONCE_INSTANCE      the name of this process in timelines, like --instance of serve
   PAIDONCE_FAULTS        failures on demand, POINT:error:N or POINT:kill:N in thousandths; sandbox accounts only
   NO_COLOR               set to anything: no colours in the log
 
 A flag wins over the environment, the environment over the file, the file over the default. Each variable may be given
-as NAME_FILE instead, naming a file that holds the value. In the configuration file a secret is either a *_file, or may
-be written ${NAME} and is then taken from the environment variable NAME. Secrets are never printed.`
+as NAME_FILE instead, naming a file that holds the value. In the configuration file a secret is either a *_file, or
+written as itself, as ${NAME}, which is the environment variable NAME, or as file:PATH. Secrets are never printed.`
 
 // commands lists the constructors of the top-level commands, in the order of the help.
 func commands() []func(*app) *cobra.Command {

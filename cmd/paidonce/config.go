@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,7 +18,8 @@ type config struct {
 	Accounts   []accountConfig `yaml:"accounts"`
 	Settlement []ruleConfig    `yaml:"settlement,omitempty"`
 
-	source *source // the file that it came from; nil without one
+	source  *source           // the file that it came from; nil without one
+	givenBy map[string]string // place of a value → the flag or variable that gave it instead of the file
 }
 
 type databaseConfig struct {
@@ -101,28 +103,41 @@ func (a *app) loadConfig() (*config, error) {
 		return nil, err
 	}
 	if err := c.check(a.Clock); err != nil {
-		return nil, &usageError{c.source.locate(err)}
+		return nil, &usageError{c.blame(err)}
 	}
 	return c, nil
 }
 
+// blame says where a mistake was made: by the flag or variable that gave the value, else in the file.
+func (c *config) blame(err error) error {
+	var p *problem
+	if errors.As(err, &p) && c.givenBy[p.path] != "" {
+		return fmt.Errorf("%s: %w", c.givenBy[p.path], p.err)
+	}
+	return c.source.locate(err)
+}
+
 // override lets environment and flags have their say.
 func (a *app) override(c *config) error {
+	c.givenBy = map[string]string{}
 	for _, setting := range []struct {
-		name, flag string
-		target     *string
+		place, variable, flag, given string
+		target                       *string
 	}{
-		{"PAIDONCE_LISTEN", "", &c.Listen},
-		{"PAIDONCE_DATA", a.flags.data, &c.Data},
-		{"PAIDONCE_INSTANCE", "", &c.Instance},
-		{"PAIDONCE_DATABASE_URL", a.flags.database, (*string)(&c.Database.URL)},
+		{"$.listen", "PAIDONCE_LISTEN", "--listen", a.flags.listen, &c.Listen},
+		{"$.data", "PAIDONCE_DATA", "--data", a.flags.data, &c.Data},
+		{"$.instance", "PAIDONCE_INSTANCE", "--instance", a.flags.instance, &c.Instance},
+		{"$.database.url", "PAIDONCE_DATABASE_URL", "--database", a.flags.database, (*string)(&c.Database.URL)},
 	} {
-		value, err := a.env(setting.name)
+		value, err := a.env(setting.variable)
 		if err != nil {
 			return err
 		}
-		if value = firstOf(setting.flag, value); value != "" {
-			*setting.target = value
+		if value != "" {
+			*setting.target, c.givenBy[setting.place] = value, setting.variable
+		}
+		if setting.given != "" {
+			*setting.target, c.givenBy[setting.place] = setting.given, setting.flag
 		}
 	}
 	if c.Database.URL == "" {

@@ -75,6 +75,7 @@ func example(t *testing.T) *place {
 	for name, content := range map[string]string{"example.yaml": string(text),
 		"keys/wechat-platform.pem": keys.WeChatCertificate, "keys/wechat-public.pem": keys.WeChatPublicKey,
 		"keys/alipay-public.pem": keys.AlipayBareKey(), "keys/sqb-public.pem": keys.SQBPublicKey,
+		"secrets/wechat-v2-next": "v2" + strings.Repeat("5", 30) + "\n",
 		"secrets/wechat-v3-keys": "v3" + strings.Repeat("3", 30) + "\nv3" + strings.Repeat("4", 30) + "\n"} {
 		p.write(t, name, content)
 	}
@@ -91,7 +92,7 @@ func TestTheExampleIsRightAndItsSecretsStaySecret(t *testing.T) {
 	}
 	for i, want := range []checked{
 		{"shop", "wechat", 1, "live", "/notify/wechat/shop", "2 public, 2 secret", 2},
-		{"old-tills", "wechat-v2", 1, "live", "/notify/wechat-v2/old-tills", "0 public, 1 secret", 1},
+		{"old-tills", "wechat-v2", 1, "live", "/notify/wechat-v2/old-tills", "0 public, 2 secret", 1},
 		{"shop", "alipay", 1, "live", "/notify/alipay/shop", "1 public, 0 secret", 1},
 		{"shop", "sqb", 2, "live", "/notify/sqb/shop", "1 public, 0 secret", 1},
 	} {
@@ -100,7 +101,7 @@ func TestTheExampleIsRightAndItsSecretsStaySecret(t *testing.T) {
 		}
 	}
 	printed := p.must(t, "config", "print", "--config", "example.yaml")
-	for _, secret := range []string{secretWord, "v2222", "v3333", "v3444"} {
+	for _, secret := range []string{secretWord, "v2222", "v2555", "v3333", "v3444"} {
 		if strings.Contains(printed, secret) {
 			t.Errorf("config print shows %s", secret)
 		}
@@ -177,5 +178,31 @@ accounts: [{name: shop, channel: wechat-v2, tenant: 1, mode: live, mch_id: m, ap
 	p.env = []string{"PAIDONCE_DATA=x", "PAIDONCE_DATA_FILE=url"}
 	if f := p.run(t, "config", "print"); f.code != exitUsage {
 		t.Errorf("a variable that is given twice ends with %d", f.code)
+	}
+}
+
+// A mistake in a variable or a flag is named as such; the file, which is right, is not blamed.
+func TestAMistakeIsNamedWhereItWasMade(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write(t, "c.yaml", `listen: 127.0.0.1:0
+instance: till
+database: {url: "sqlite:c.db"}
+accounts: [{name: shop, channel: sqb, tenant: 1, mode: sandbox}]
+`)
+	for _, c := range []struct{ env, args, want string }{
+		{"PAIDONCE_LISTEN=nowhere", "config check", "PAIDONCE_LISTEN: must be HOST:PORT"},
+		{"PAIDONCE_LISTEN=127.0.0.1:0", "serve --listen nowhere", "--listen: must be HOST:PORT"},
+		{"PAIDONCE_INSTANCE=" + strings.Repeat("x", 65), "config check", "PAIDONCE_INSTANCE: must have at most 64 bytes"},
+		{"", "serve --instance " + strings.Repeat("x", 65), "--instance: must have at most 64 bytes"},
+		{"PAIDONCE_DATABASE_URL=oracle://" + secretWord, "config check", "PAIDONCE_DATABASE_URL: must be sqlite:PATH"},
+		{"", "config check --database oracle://" + secretWord, "--database: must be sqlite:PATH"},
+	} {
+		p.env = []string{"PAIDONCE_CONFIG=c.yaml", c.env}
+		f := p.run(t, strings.Fields(c.args)...)
+		if f.code != exitUsage || !strings.HasPrefix(f.errors, "paidonce: "+c.want) ||
+			strings.Contains(f.errors, secretWord) {
+			t.Errorf("%s %s ends with %d: %s", c.env, c.args, f.code, f.errors)
+		}
 	}
 }

@@ -28,19 +28,15 @@ func serveCommand(a *app) *cobra.Command {
 			"JSON API. Without a configuration it receives for sandbox accounts.\n\n" +
 			"At SIGINT or SIGTERM /readyz answers 503, nothing more is accepted, what was begun is finished within 10 s,\n" +
 			"and the program ends with 0. Whatever a kill interrupts is finished by the next start."}
-	listen := c.Flags().String("listen", "", "address to listen at (default 127.0.0.1:8480)")
+	c.Flags().StringVar(&a.flags.listen, "listen", "", "address to listen at (default 127.0.0.1:8480)")
+	c.Flags().StringVar(&a.flags.instance, "instance", "",
+		"name of this process in timelines (default: host name and process id)")
 	pause := c.Flags().Duration("drain", 0, "how long to go on accepting after /readyz says 503, for load balancers")
 	leash := c.Flags().Bool("leash", false, "end when the standard input closes, as it does when the parent dies")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		configured, err := a.loadConfig()
 		if err != nil {
 			return err
-		}
-		if *listen != "" {
-			configured.Listen = *listen
-			if err := configured.check(a.Clock); err != nil {
-				return usagef("--listen: %w", err)
-			}
 		}
 		ctx, cancel := context.WithCancel(c.Context())
 		defer cancel()

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -69,7 +70,8 @@ func (s *source) unambiguous(file *ast.File) error {
 
 var plainNumber = regexp.MustCompile(`^[1-9][0-9]{0,17}$`)
 
-// resolve replaces ${NAME} by the environment, reads *_file secrets, and makes paths relative to the file's folder.
+// resolve replaces ${NAME} by the environment, reads secrets that have files of their own, and makes paths relative to
+// the configuration's folder.
 func (a *app) resolve(c *config) error {
 	folder := filepath.Dir(c.source.path)
 	c.Data = within(folder, c.Data)
@@ -113,7 +115,7 @@ func within(folder, path string) string {
 // secretOrFile resolves one secret that may stand in the file or in a file of its own.
 func (a *app) secretOrFile(folder, path string, value *secret, file string) error {
 	if file == "" {
-		return a.expand(path, value)
+		return a.expand(folder, path, value)
 	}
 	if *value != "" {
 		return problemf(path, "given here and as *_file; only one may be")
@@ -130,7 +132,7 @@ func (a *app) secretOrFile(folder, path string, value *secret, file string) erro
 func (a *app) secretList(folder, path string, values *[]secret, file string) error {
 	if file == "" {
 		for i := range *values {
-			if err := a.expand(fmt.Sprintf("%s[%d]", path, i), &(*values)[i]); err != nil {
+			if err := a.expand(folder, fmt.Sprintf("%s[%d]", path, i), &(*values)[i]); err != nil {
 				return err
 			}
 		}
@@ -153,8 +155,23 @@ func (a *app) secretList(folder, path string, values *[]secret, file string) err
 
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// expand replaces every ${NAME} in a secret. A variable that is not set is an error, never an empty secret.
-func (a *app) expand(path string, value *secret) error {
+// expand reads a secret that is written file:PATH, or replaces every ${NAME} in it. What a file holds is taken as it
+// is. A variable that is not set and a file that is empty are errors, never an empty secret.
+func (a *app) expand(folder, path string, value *secret) error {
+	if file, ok := strings.CutPrefix(value.reveal(), "file:"); ok {
+		text, err := os.ReadFile(within(folder, file))
+		var detailed *fs.PathError
+		if errors.As(err, &detailed) {
+			err = detailed.Err // the path might be a secret that happens to begin like this
+		}
+		if err != nil {
+			return problemf(path, "the file that it names cannot be read: %w", err)
+		}
+		if *value = secret(strings.TrimSpace(string(text))); *value == "" {
+			return problemf(path, "the file that it names is empty")
+		}
+		return nil
+	}
 	missing := ""
 	text := variable.ReplaceAllStringFunc(value.reveal(), func(use string) string {
 		name := use[2 : len(use)-1]
