@@ -14,6 +14,7 @@ import (
 type told struct {
 	State       string     `json:"state"`
 	Reason      string     `json:"reason"`
+	Instance    string     `json:"instance"`
 	Deliveries  []struct{} `json:"deliveries"`
 	Bookings    []struct{} `json:"bookings"`
 	Explanation string     `json:"explanation"`
@@ -38,7 +39,7 @@ type ordered struct {
 func TestEveryChannelIsBookedOnceHoweverOftenItNotifies(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	s := p.serve(t)
+	s := p.serve(t, "--instance", "counter-7")
 	for _, channel := range []string{"wechat", "wechat-v2", "alipay", "sqb"} {
 		var pay played
 		p.read(t, &pay, "sandbox", "pay", "--url", s.url, "--channel", channel, "--order", "A-"+channel, "--amount", "12.34",
@@ -53,6 +54,9 @@ func TestEveryChannelIsBookedOnceHoweverOftenItNotifies(t *testing.T) {
 		p.read(t, &line, "why", pay.Key, "--tenant", "1")
 		if line.State != "finished" || len(line.Bookings) != 1 || len(line.Deliveries) != 6 {
 			t.Errorf("%s: %s, %d bookings, %d deliveries", channel, line.State, len(line.Bookings), len(line.Deliveries))
+		}
+		if line.Instance != "counter-7" {
+			t.Errorf("%s: it was booked by %q", channel, line.Instance)
 		}
 		table := p.must(t, "why", pay.Key, "--tenant", "1")
 		if !strings.Contains(table, line.Explanation) || !strings.Contains(table, "delivery by notify: first") {
