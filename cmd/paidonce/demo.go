@@ -92,6 +92,7 @@ func (d *demo) run(ctx context.Context, once bool) (err error) {
 		return err
 	}
 	if failures := proof.failures(); len(failures) > 0 {
+		failures = append(failures, d.unfinished(ctx)...)
 		return fmt.Errorf("demo: the proof failed: %w", errors.Join(failures...))
 	}
 	if once {

@@ -5,11 +5,17 @@ import (
 	"encoding/json"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/paidonce/paidonce/gate"
 	"github.com/paidonce/paidonce/internal/testdb"
+	"github.com/paidonce/paidonce/migrate"
+	"github.com/paidonce/paidonce/money"
+	"github.com/paidonce/paidonce/order"
 )
 
 // databaseURL is an engine's fresh database in the form that --database takes.
@@ -96,4 +102,46 @@ func TestAProofThatShowsLessFails(t *testing.T) {
 			t.Errorf("%s: %v", name, spoiled.failures())
 		}
 	}
+}
+
+// A proof that fails says what the database still holds of an order that is there; what waits for an order that never
+// comes is no part of the failure.
+func TestAFailedProofNamesWhatIsUnfinished(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, e testdb.Engine) {
+		s, err := openStore(secret(databaseURL(t, e)), time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		if _, err := migrate.Up(t.Context(), s.Engine(), s.Pools().Main, s.Schema()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.CreateOrder(t.Context(), order.Order{Tenant: 1, No: "A1", Store: "shop",
+			Amount: money.New(1, money.CNY)}); err != nil {
+			t.Fatal(err)
+		}
+		g, err := gate.New(gate.Options{Storage: s, Instance: "test", Lease: time.Minute, Tries: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for number, orderNo := range map[string]string{"1": "A1", "2": "never"} {
+			key, err := gate.NewKey("SQB", "PAYMENT_RECEIVED", number)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ticket, err := g.Acquire(t.Context(), gate.Claim{Tenant: 1, Key: key, Digest: "d", Event: []byte("e"),
+				OrderNo: orderNo, Raw: gate.Delivery{Source: "notify"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := g.Park(t.Context(), ticket, gate.Parking{Reason: "failed", Detail: "why"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		named := (&demo{app: &app{Clock: time.Now}, store: s}).unfinished(t.Context())
+		const want = `open: tenant 1 SQB:1:PAYMENT_RECEIVED "failed" "why", attempt 1, next try 2`
+		if len(named) != 2 || !strings.HasPrefix(named[0].Error(), want) || !strings.HasPrefix(named[1].Error(), "now 2") {
+			t.Errorf("%v", named)
+		}
+	})
 }
