@@ -182,6 +182,21 @@ func anAmount(t *rapid.T) int64 {
 	return rapid.OneOf(rapid.Int64Range(1, 50), rapid.Int64Range(1, 1_000_000_000)).Draw(t, "amount")
 }
 
+// A fee for which the steps before have left nothing is no entry at all: a posting of zero cannot be booked.
+func TestAFeeOfNothingLeftIsNotBooked(t *testing.T) {
+	chain := settle.Chain{Version: "v1", Steps: []settle.Step{
+		settle.Commission{Rate: 1, Rounding: money.Up},
+		settle.Fee{Rate: 1, Rounding: money.Up, Bearer: settle.Merchant},
+	}}
+	entries, err := chain.Plan(sale(1))
+	if err != nil || len(entries) != 2 || entries[1].Step != "commission" {
+		t.Fatalf("one fen, of which the commission takes all: %v, %v", entries, err)
+	}
+	if err := (ledger.Booking{Tenant: 7, Cause: "x", Entries: entries}).Validate(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Whatever the chain, every entry may be booked, no fen appears or vanishes, nobody is taken below zero, and planning
 // again gives the same.
 func TestTheChainConservesMoney(t *testing.T) {

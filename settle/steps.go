@@ -44,13 +44,15 @@ func (f Fee) name() string {
 // Plan implements Step.
 func (f Fee) Plan(c Case, d Draft) (*ledger.Entry, Draft, error) {
 	fee, err := c.Amount.Times(f.Rate, f.Rounding)
+	if f.Bearer == Merchant {
+		fee = atMost(fee, d.Left)
+	}
 	if err != nil || fee.IsZero() {
 		return nil, d, err
 	}
 	payer := ledger.Account("expense:channel-fee:" + strings.ToLower(c.Channel))
 	if f.Bearer == Merchant {
 		payer = d.Holder
-		fee = atMost(fee, d.Left)
 		if d.Left, err = d.Left.Sub(fee); err != nil {
 			return nil, d, err
 		}
