@@ -41,9 +41,9 @@ func (h *House) book(ctx context.Context, t gate.Ticket, e channel.Event) error 
 
 func reasonOfHint(k channel.Kind) string {
 	if k == channel.QueryDue {
-		return "query_due"
+		return ReasonQueryDue
 	}
-	return "quarantined"
+	return ReasonQuarantined
 }
 
 // plan moves order and payment and returns what goes into the journal.
@@ -79,7 +79,7 @@ func (h *House) planPayment(ctx context.Context, tx *store.Tx, key gate.Key, e c
 		return nil, err
 	}
 	if !found {
-		return nil, &hold{store.WaitingOrder, "no order " + e.OrderNo + " yet"}
+		return nil, &hold{WaitingOrder, "no order " + e.OrderNo + " yet"}
 	}
 	next, decision, why := o.Pay(paymentOf(key, e))
 	c := settle.Case{Channel: e.Channel, Account: e.Account, Store: o.Store, Amount: e.Amount}
@@ -100,7 +100,7 @@ func (h *House) planPayment(ctx context.Context, tx *store.Tx, key gate.Key, e c
 		Account: e.Account, OrderNo: e.OrderNo, Cause: string(key), Captured: e.Amount, Suspense: why}); err != nil {
 		return nil, err
 	}
-	if _, err := tx.Wake(ctx, e.Tenant, e.OrderNo, store.WaitingPayment); err != nil {
+	if err := tx.WakeRefunds(ctx, e.Tenant, e.OrderNo); err != nil {
 		return nil, err
 	}
 	return chain.Plan(c)
@@ -112,7 +112,7 @@ func (h *House) planClose(ctx context.Context, tx *store.Tx, e channel.Event) er
 		return err
 	}
 	if !found {
-		return &hold{store.WaitingOrder, "no order " + e.OrderNo + " yet"}
+		return &hold{WaitingOrder, "no order " + e.OrderNo + " yet"}
 	}
 	next, decision := o.CloseUnpaid()
 	if decision == order.Close {
@@ -128,7 +128,7 @@ func (h *House) planRefund(ctx context.Context, tx *store.Tx, e channel.Event) (
 	}
 	switch {
 	case !found:
-		return nil, &hold{store.WaitingPayment, "no payment " + e.TradeNo + " yet"}
+		return nil, &hold{WaitingPayment, "no payment " + e.TradeNo + " yet"}
 	case p.Account != e.Account:
 		return nil, &hold{order.AccountMismatch, "the payment came through account " + p.Account}
 	case p.Captured.Currency != e.Amount.Currency:

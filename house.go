@@ -29,7 +29,7 @@ type Options struct {
 	Lease    time.Duration // how long one holder may work on a claim; 30 s
 	Budget   time.Duration // how long Accept may take, whatever the caller's context says; 4 s
 	Poll     time.Duration // pause between two looks for unfinished work; 500 ms
-	Workers  int           // claims that are driven on at the same time; 4
+	Workers  int           // claims that are driven on at the same time; 8
 
 	// Hook is called at named points of the way. An error is treated as a failure at that point. It exists for tests
 	// that fail or kill a process there; nil does nothing.
@@ -96,7 +96,7 @@ func New(opt Options) (*House, error) {
 	opt.Lease = orDefault(opt.Lease, 30*time.Second)
 	opt.Budget = orDefault(opt.Budget, 4*time.Second)
 	opt.Poll = orDefault(opt.Poll, 500*time.Millisecond)
-	opt.Workers = orDefault(opt.Workers, 4)
+	opt.Workers = orDefault(opt.Workers, 8)
 	if opt.Hook == nil {
 		opt.Hook = func(string) error { return nil }
 	}
@@ -149,16 +149,24 @@ func (h *House) Accept(ctx context.Context, e channel.Event, raw gate.Delivery) 
 	return h.drive(ctx, t), nil
 }
 
-// reopen takes an unbooked claim whose key was just reported differently: one of the reports may be the true one.
+// reopen takes an unbooked claim whose key was just reported differently: one of the reports may be the true one. If
+// somebody holds the claim, he looks at all reports before he parks, and this one is noted already; if he has looked
+// before, he is about to commit his parking, and the wake-up waits for that.
 func (h *House) reopen(ctx context.Context, t gate.Ticket) gate.Ticket {
-	if t.Row.State != gate.Open || !t.Row.LeaseOver {
+	if t.Row.State != gate.Open {
 		return t
 	}
-	taken, err := h.gate.Resume(ctx, t.Row)
-	if err != nil || !taken.Held() {
-		return t
+	if t.Row.LeaseOver {
+		if taken, err := h.gate.Resume(ctx, t.Row); err == nil && taken.Held() {
+			return taken
+		}
 	}
-	return taken
+	err := h.store.Do(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.WakeClaim(ctx, t.Tenant, t.Key) })
+	if err != nil {
+		h.log.WarnContext(ctx, "cannot wake the event for its other report, its own next try will look", "tenant", t.Tenant,
+			"key", t.Key, "err", err)
+	}
+	return t
 }
 
 func heldElsewhere(v gate.Verdict) Status {
@@ -183,7 +191,8 @@ func newClaim(e channel.Event, raw gate.Delivery) (gate.Claim, error) {
 	if err != nil {
 		return gate.Claim{}, fmt.Errorf("%w: %w", channel.ErrEvent, err)
 	}
-	return gate.Claim{Tenant: e.Tenant, Key: key, Digest: e.Digest(), Event: stored, OrderNo: e.OrderNo, Raw: raw}, nil
+	return gate.Claim{Tenant: e.Tenant, Key: key, Digest: e.Digest(), Event: stored, OrderNo: e.OrderNo,
+		Amount: e.Amount, Raw: raw}, nil
 }
 
 // CreateOrder registers an order. Events that came before it are driven on at once. Registering the same order again

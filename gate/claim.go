@@ -6,6 +6,8 @@ package gate
 import (
 	"errors"
 	"time"
+
+	"github.com/paidonce/paidonce/money"
 )
 
 // Errors of the gate. Every error of Acquire and TryAcquire means "not decided": the caller must not acknowledge.
@@ -63,8 +65,9 @@ type Claim struct {
 	Tenant  int64
 	Key     Key
 	Digest  Digest
-	Event   []byte // the event as it will be booked, in the host's own encoding
-	OrderNo string // wakes this claim when the order appears; may be empty
+	Event   []byte       // the event as it will be booked, in the host's own encoding
+	OrderNo string       // wakes this claim when the order appears; may be empty
+	Amount  money.Amount // what is at stake while the claim is unfinished; zero where the report does not say
 	Raw     Delivery
 }
 
@@ -83,6 +86,7 @@ type Ticket struct {
 	Owner    string // token of this holder, random
 	Fence    int64  // grows with every holder
 	Attempts int    // how often a lease was taken, this one included
+	Failures int    // the attempts in a row, this one included, that a parking did not excuse
 	Event    []byte // the stored event: what must be booked, whatever the repeat said
 	Row      Row    // the claim as it was seen
 }
@@ -106,11 +110,13 @@ type Row struct {
 
 	// Of unfinished claims only.
 	Attempts int
+	Failures int
 	Reason   string
 	Detail   string
 	DueUs    int64
 	Event    []byte
 	OrderNo  string
+	Amount   money.Amount
 }
 
 // Parking says why an event cannot be booked now, and when it is worth another look.
@@ -118,4 +124,7 @@ type Parking struct {
 	Reason string // a stable word: "waiting_order", "amount_mismatch", …
 	Detail string // for people
 	Delay  time.Duration
+	// Failures is how many technical failures in a row the claim has now: zero for a reason that is none. Whoever takes
+	// a lease counts one in advance, so that an event which kills its process is counted too.
+	Failures int
 }

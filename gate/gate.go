@@ -20,8 +20,6 @@ type Storage interface {
 	// Take moves the lease of an open claim to a new owner, if the fence is still the one seen and the lease is over.
 	// It counts an attempt. Taking again with the same owner answers true again.
 	Take(ctx context.Context, seen Row, s Seat) (Row, bool, error)
-	// Park gives the lease back with a reason; ErrFenced if the ticket's fence is old.
-	Park(ctx context.Context, t Ticket, p Parking) error
 	// Note keeps a repeat's delivery as evidence. It decides nothing.
 	Note(ctx context.Context, c Claim, v Verdict, instance string) error
 	// Due lists unfinished claims whose next try has come, oldest first and at most perTenant of each tenant, so that
@@ -38,6 +36,8 @@ type Tx interface {
 	FinishClaim(ctx context.Context, t Ticket, outcome string) (bool, error)
 	// ReplaceEvent puts another digest and event in the place of the stored ones, under the ticket's fence.
 	ReplaceEvent(ctx context.Context, t Ticket, c Claim) (bool, error)
+	// ParkClaim gives the lease back with a reason, if owner and fence are still the ticket's.
+	ParkClaim(ctx context.Context, t Ticket, p Parking) (bool, error)
 }
 
 // Seat names who takes a claim and for how long.
@@ -214,16 +214,21 @@ func (g *Gate) Replace(ctx context.Context, tx Tx, t Ticket, c Claim) error {
 	return nil
 }
 
-// Park gives an event back that cannot be booked now, with the reason and the time of its next try. It runs in a
-// transaction of its own and needs the fence like Finish does.
-func (g *Gate) Park(ctx context.Context, t Ticket, p Parking) error {
+// Park gives an event back that cannot be booked now, with the reason and the time of its next try. It needs the fence
+// like Finish does. The caller's transaction is never the one that failed to book; in it the caller looks, after
+// parking, whether what the event waits for has come meanwhile, because whoever brought it found nobody waiting.
+func (g *Gate) Park(ctx context.Context, tx Tx, t Ticket, p Parking) error {
 	if !t.Held() {
 		return fmt.Errorf("%w: verdict %s gives no right to park", ErrFenced, t.Verdict)
 	}
-	if InTx(ctx) {
-		return ErrInsideTx
+	ok, err := tx.ParkClaim(ctx, t, p)
+	if err != nil {
+		return fmt.Errorf("gate: park: %w", err)
 	}
-	return g.opt.Storage.Park(ctx, t, p)
+	if !ok {
+		return ErrFenced
+	}
+	return nil
 }
 
 // Due lists unfinished claims whose next try has come, at most perTenant of each tenant.
@@ -268,5 +273,5 @@ func retry(ctx context.Context, tries int, ask func() (Row, bool, error)) (row R
 
 func ticket(v Verdict, row Row) Ticket {
 	return Ticket{Tenant: row.Tenant, Key: row.Key, Verdict: v, Owner: row.Owner, Fence: row.Fence,
-		Attempts: row.Attempts, Event: row.Event, Row: row}
+		Attempts: row.Attempts, Failures: row.Failures, Event: row.Event, Row: row}
 }

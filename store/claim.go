@@ -17,8 +17,8 @@ const (
  fence, lease_until_us, instance, outcome, created_us, handled_us)
  VALUES (?, ?, ?, ?, ?, ?, 1, $NOW + ?, ?, '', $NOW, 0) $ONCE`
 
-	sqlInsertWork = `INSERT INTO claim_work (tenant_id, idempotent_key, order_no, due_us, attempts, reason, detail, event)
- VALUES (?, ?, ?, $NOW + ?, 1, '', '', ?)`
+	sqlInsertWork = `INSERT INTO claim_work (tenant_id, idempotent_key, channel, order_no, amount_minor, currency, due_us,
+ since_us, attempts, failures, reason, detail, event) VALUES (?, ?, ?, ?, ?, ?, $NOW + ?, $NOW, 1, 1, '', '', ?)`
 
 	sqlInsertDelivery = `INSERT INTO channel_delivery (tenant_id, idempotent_key, delivery_id, received_us, source,
  verdict, digest, instance, header, body, event) VALUES (?, ?, ?, $NOW, ?, ?, ?, ?, ?, ?, ?)`
@@ -28,7 +28,8 @@ const (
 
 	sqlClaimColumns = `SELECT c.tenant_id, c.idempotent_key, c.digest, c.state, c.owner, c.fence, c.created_us,
  c.handled_us, c.outcome, c.instance, CASE WHEN ` + sqlLeaseOver + ` THEN 1 ELSE 0 END, COALESCE(w.attempts, 0),
- COALESCE(w.reason, ''), COALESCE(w.detail, ''), COALESCE(w.due_us, 0), COALESCE(w.order_no, ''), w.event
+ COALESCE(w.failures, 0), COALESCE(w.reason, ''), COALESCE(w.detail, ''), COALESCE(w.due_us, 0),
+ COALESCE(w.order_no, ''), COALESCE(w.amount_minor, 0), COALESCE(w.currency, ''), w.event
  FROM `
 	sqlClaimJoin = `channel_idempotent c
  LEFT JOIN claim_work w ON w.tenant_id = c.tenant_id AND w.idempotent_key = c.idempotent_key `
@@ -38,13 +39,14 @@ const (
 	sqlTakeLease = `UPDATE channel_idempotent SET owner = ?, instance = ?, fence = fence + 1, lease_until_us = $NOW + ?
  WHERE tenant_id = ? AND idempotent_key = ? AND state = 0 AND fence = ?
  AND (lease_until_us <= $NOW OR lease_until_us > $NOW + 3600000000)`
-	sqlCountAttempt = `UPDATE claim_work SET attempts = attempts + 1, due_us = $NOW + ?
+	sqlCountAttempt = `UPDATE claim_work SET attempts = attempts + 1, failures = failures + 1, due_us = $NOW + ?
  WHERE tenant_id = ? AND idempotent_key = ?`
 
 	sqlReleaseLease = `UPDATE channel_idempotent SET fence = fence + 1, lease_until_us = 0
  WHERE tenant_id = ? AND idempotent_key = ? AND state = 0 AND owner = ? AND fence = ?`
-	sqlParkWork = `UPDATE claim_work SET reason = ?, detail = ?, due_us = $NOW + ?
+	sqlParkWork = `UPDATE claim_work SET reason = ?, detail = ?, failures = ?, due_us = $NOW + ?
  WHERE tenant_id = ? AND idempotent_key = ?`
+	sqlWakeClaim     = `UPDATE claim_work SET due_us = $NOW WHERE tenant_id = ? AND idempotent_key = ?`
 	sqlInsertHistory = `INSERT INTO claim_history (tenant_id, idempotent_key, fence, what, at_us, instance, detail)
  VALUES (?, ?, ?, ?, $NOW, ?, ?)`
 
@@ -54,10 +56,12 @@ const (
 
 	sqlReplaceDigest = `UPDATE channel_idempotent SET digest = ?
  WHERE tenant_id = ? AND idempotent_key = ? AND state = 0 AND owner = ? AND fence = ? AND digest <> ?`
-	sqlReplaceEvent = `UPDATE claim_work SET event = ?, order_no = ? WHERE tenant_id = ? AND idempotent_key = ?`
+	sqlReplaceEvent = `UPDATE claim_work SET event = ?, order_no = ?, amount_minor = ?, currency = ?
+ WHERE tenant_id = ? AND idempotent_key = ?`
 
-	sqlDueTenants = `SELECT DISTINCT tenant_id FROM claim_work WHERE due_us <= $NOW ORDER BY tenant_id`
-	sqlDueClaims  = sqlClaimColumns + `claim_work w JOIN channel_idempotent c
+	sqlDueTenants = `SELECT tenant_id, MIN(due_us) AS first_us FROM claim_work WHERE due_us <= $NOW
+ GROUP BY tenant_id ORDER BY first_us LIMIT 256`
+	sqlDueClaims = sqlClaimColumns + `claim_work w JOIN channel_idempotent c
  ON c.tenant_id = w.tenant_id AND c.idempotent_key = w.idempotent_key
  WHERE w.tenant_id = ? AND w.due_us <= $NOW ORDER BY w.due_us LIMIT ?`
 
@@ -72,7 +76,7 @@ func (s *Store) Insert(ctx context.Context, c gate.Claim, seat gate.Seat) (gate.
 	err := s.insertClaim(ctx, c, seat)
 	if err == nil {
 		return gate.Row{Tenant: c.Tenant, Key: c.Key, Digest: c.Digest, State: gate.Open, Owner: seat.Owner, Fence: 1,
-			Instance: seat.Instance, Attempts: 1, Event: c.Event, OrderNo: c.OrderNo}, true, nil
+			Instance: seat.Instance, Attempts: 1, Failures: 1, Event: c.Event, OrderNo: c.OrderNo, Amount: c.Amount}, true, nil
 	}
 	if !errors.Is(err, errTaken) {
 		return gate.Row{}, false, err
@@ -115,7 +119,8 @@ func (s *Store) insertClaim(ctx context.Context, c gate.Claim, seat gate.Seat) e
 				return errTaken
 			}
 			if !seat.Host {
-				if _, err := tx.exec(ctx, sqlInsertWork, c.Tenant, string(c.Key), c.OrderNo, lease, c.Event); err != nil {
+				if _, err := tx.exec(ctx, sqlInsertWork, c.Tenant, string(c.Key), c.Key.Channel(), c.OrderNo, c.Amount.Minor,
+					string(c.Amount.Currency), lease, c.Event); err != nil {
 					return err
 				}
 			}
@@ -163,7 +168,8 @@ func scanClaim(rows *sql.Rows) (gate.Row, error) {
 	var r gate.Row
 	var leaseOver int
 	err := rows.Scan(&r.Tenant, &r.Key, &r.Digest, &r.State, &r.Owner, &r.Fence, &r.CreatedUs, &r.HandledUs, &r.Outcome,
-		&r.Instance, &leaseOver, &r.Attempts, &r.Reason, &r.Detail, &r.DueUs, &r.OrderNo, &r.Event)
+		&r.Instance, &leaseOver, &r.Attempts, &r.Failures, &r.Reason, &r.Detail, &r.DueUs, &r.OrderNo, &r.Amount.Minor,
+		&r.Amount.Currency, &r.Event)
 	r.LeaseOver = leaseOver == 1
 	return r, err
 }
@@ -182,6 +188,9 @@ func (s *Store) Take(ctx context.Context, seen gate.Row, seat gate.Seat) (gate.R
 		if err := must(tx.exec(ctx, sqlCountAttempt, lease, seen.Tenant, string(seen.Key))); err != nil {
 			return err
 		}
+		if seen.Attempts >= toldAttempts {
+			return nil
+		}
 		_, err = tx.exec(ctx, sqlInsertHistory, seen.Tenant, string(seen.Key), seen.Fence+1, "taken", seat.Instance, "")
 		return err
 	})
@@ -192,24 +201,32 @@ func (s *Store) Take(ctx context.Context, seen gate.Row, seat gate.Seat) (gate.R
 	return row, err == nil && row.State == gate.Open && row.Owner == seat.Owner, err
 }
 
-// Park implements gate.Storage.
-func (s *Store) Park(ctx context.Context, t gate.Ticket, p gate.Parking) error {
-	return s.unit(ctx, s.opt.Pools.Gate, func(ctx context.Context, tx *Tx) error {
-		rows, err := tx.exec(ctx, sqlReleaseLease, t.Tenant, string(t.Key), t.Owner, t.Fence)
-		if err != nil {
-			return err
-		}
-		if rows != 1 {
-			return gate.ErrFenced
-		}
-		if _, err := tx.exec(ctx, sqlParkWork, p.Reason, p.Detail, p.Delay.Microseconds(), t.Tenant,
-			string(t.Key)); err != nil {
-			return err
-		}
-		_, err = tx.exec(ctx, sqlInsertHistory, t.Tenant, string(t.Key), t.Fence, "parked", t.Row.Instance,
-			p.Reason+": "+p.Detail)
-		return err
-	})
+// toldAttempts bounds the history of an event that nothing happens to: whatever waits for months is retried for
+// months, and after so many attempts only a change of its reason is worth a row. The count of attempts goes on.
+const toldAttempts = 32
+
+// ParkClaim implements gate.Tx.
+func (t *Tx) ParkClaim(ctx context.Context, k gate.Ticket, p gate.Parking) (bool, error) {
+	rows, err := t.exec(ctx, sqlReleaseLease, k.Tenant, string(k.Key), k.Owner, k.Fence)
+	if err != nil || rows != 1 {
+		return false, err
+	}
+	if err := must(t.exec(ctx, sqlParkWork, p.Reason, p.Detail, p.Failures, p.Delay.Microseconds(), k.Tenant,
+		string(k.Key))); err != nil {
+		return false, err
+	}
+	if p.Reason == k.Row.Reason && k.Attempts > toldAttempts {
+		return true, nil
+	}
+	_, err = t.exec(ctx, sqlInsertHistory, k.Tenant, string(k.Key), k.Fence, "parked", k.Row.Instance,
+		p.Reason+": "+p.Detail)
+	return err == nil, err
+}
+
+// WakeClaim makes one unfinished event due at once.
+func (t *Tx) WakeClaim(ctx context.Context, tenant int64, key gate.Key) error {
+	_, err := t.exec(ctx, sqlWakeClaim, tenant, string(key))
+	return err
 }
 
 // Note implements gate.Storage. Deviating deliveries are always kept; of the others only the first maxNotes.
@@ -240,8 +257,8 @@ func (s *Store) Note(ctx context.Context, c gate.Claim, v gate.Verdict, instance
 func (s *Store) Due(ctx context.Context, perTenant int) ([]gate.Row, error) {
 	var tenants []int64
 	err := s.list(ctx, sqlDueTenants, nil, func(rows *sql.Rows) error {
-		var tenant int64
-		err := rows.Scan(&tenant)
+		var tenant, first int64
+		err := rows.Scan(&tenant, &first)
 		tenants = append(tenants, tenant)
 		return err
 	})
@@ -278,7 +295,8 @@ func (t *Tx) ReplaceEvent(ctx context.Context, k gate.Ticket, c gate.Claim) (boo
 	if err != nil || rows != 1 {
 		return false, err
 	}
-	if err := must(t.exec(ctx, sqlReplaceEvent, c.Event, c.OrderNo, k.Tenant, string(k.Key))); err != nil {
+	if err := must(t.exec(ctx, sqlReplaceEvent, c.Event, c.OrderNo, c.Amount.Minor,
+		string(c.Amount.Currency), k.Tenant, string(k.Key))); err != nil {
 		return false, err
 	}
 	_, err = t.exec(ctx, sqlInsertHistory, k.Tenant, string(k.Key), k.Fence, "replaced", k.Row.Instance, "")

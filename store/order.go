@@ -20,7 +20,9 @@ const (
 	sqlUpdateOrder = `UPDATE channel_order SET state = ?, paid_by = ?,
  paid_us = CASE WHEN ? = 'paid' AND paid_us = 0 THEN $NOW ELSE paid_us END, version = version + 1
  WHERE tenant_id = ? AND order_no = ? AND version = ?`
-	sqlWake = `UPDATE claim_work SET due_us = $NOW WHERE tenant_id = ? AND order_no = ? AND reason = ?`
+	// Whatever its reason: a row that is being parked at this moment still has the reason of before.
+	sqlWakeOrder   = `UPDATE claim_work SET due_us = $NOW WHERE tenant_id = ? AND order_no = ?`
+	sqlWakeRefunds = sqlWakeOrder + ` AND idempotent_key LIKE '%:REFUND_SUCCEEDED'`
 
 	sqlInsertPayment = `INSERT INTO payment (tenant_id, channel, trade_no, account, order_no, cause, currency,
  captured_minor, reserved_minor, refunded_minor, suspense, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, 1)`
@@ -69,7 +71,7 @@ func (s *Store) CreateOrder(ctx context.Context, o order.Order) (order.Order, er
 			o.Channel, o.Account); err != nil {
 			return err
 		}
-		if _, err := tx.Wake(ctx, o.Tenant, o.No, WaitingOrder); err != nil {
+		if _, err := tx.exec(ctx, sqlWakeOrder, o.Tenant, o.No); err != nil {
 			return err
 		}
 		stored, _, err = tx.Order(ctx, o.Tenant, o.No)
@@ -78,15 +80,10 @@ func (s *Store) CreateOrder(ctx context.Context, o order.Order) (order.Order, er
 	return stored, err
 }
 
-// Reasons by which the store itself can wake parked events.
-const (
-	WaitingOrder   = "waiting_order"
-	WaitingPayment = "waiting_payment"
-)
-
-// Wake makes the events that wait for this order for this reason due at once; it returns how many there were.
-func (t *Tx) Wake(ctx context.Context, tenant int64, orderNo, reason string) (int64, error) {
-	return t.exec(ctx, sqlWake, tenant, orderNo, reason)
+// WakeRefunds makes unfinished refunds of an order due at once: a payment of it is being committed.
+func (t *Tx) WakeRefunds(ctx context.Context, tenant int64, orderNo string) error {
+	_, err := t.exec(ctx, sqlWakeRefunds, tenant, orderNo)
+	return err
 }
 
 // Order reads an order inside the transaction.

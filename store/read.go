@@ -14,6 +14,8 @@ const (
  FROM channel_delivery WHERE tenant_id = ? AND idempotent_key = ? ORDER BY received_us, delivery_id`
 	sqlVariants = `SELECT event FROM channel_delivery WHERE tenant_id = ? AND idempotent_key = ? AND verdict = 'mismatch'
  ORDER BY received_us, delivery_id`
+	sqlCountVariants = `SELECT COUNT(*) FROM channel_delivery
+ WHERE tenant_id = ? AND idempotent_key = ? AND verdict = 'mismatch'`
 	sqlHistory = `SELECT fence, what, at_us, instance, detail FROM claim_history
  WHERE tenant_id = ? AND idempotent_key = ? ORDER BY fence, at_us`
 	sqlUnfinished = sqlClaimColumns + `claim_work w JOIN channel_idempotent c
@@ -103,6 +105,12 @@ func (s *Store) Variants(ctx context.Context, tenant int64, key gate.Key) ([][]b
 		return err
 	})
 	return events, err
+}
+
+// CountVariants counts what Variants lists.
+func (t *Tx) CountVariants(ctx context.Context, tenant int64, key gate.Key) (count int, err error) {
+	_, err = t.row(ctx, sqlCountVariants, []any{tenant, string(key)}, &count)
+	return count, err
 }
 
 // Unfinished lists claims that are not finished, by key, after the given one; reason "" means any.

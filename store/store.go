@@ -195,11 +195,20 @@ func (s *Store) again(err error) bool {
 	return class == Retry || class == Duplicate || class == Lost
 }
 
+// OutOfReach reports whether the error only says that the database could not be reached or did not answer. It says
+// nothing about what was being done.
+func (s *Store) OutOfReach(err error) bool {
+	return errors.Is(err, ErrCommitUnknown) || errors.Is(err, errNoBegin) || s.opt.Dialect.Classify(err) == Lost
+}
+
+// errNoBegin: no transaction could be opened.
+var errNoBegin = errors.New("store: begin")
+
 // once runs the unit a single time. No transaction that saw an error is ever committed.
 func (s *Store) once(ctx context.Context, pool *sql.DB, fn func(ctx context.Context, tx *Tx) error) error {
 	raw, err := pool.BeginTx(ctx, &sql.TxOptions{Isolation: s.opt.Dialect.Isolation})
 	if err != nil {
-		return fmt.Errorf("store: begin: %w", err)
+		return fmt.Errorf("%w: %w", errNoBegin, err)
 	}
 	tx := &Tx{tx: raw, s: s}
 	defer func() { _ = raw.Rollback() }() // after a commit this does nothing

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"github.com/paidonce/paidonce/migrate"
 	"github.com/paidonce/paidonce/money"
 	"github.com/paidonce/paidonce/order"
+	"github.com/paidonce/paidonce/store"
 )
 
 // databaseURL is an engine's fresh database in the form that --database takes.
@@ -134,7 +136,10 @@ func TestAFailedProofNamesWhatIsUnfinished(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := g.Park(t.Context(), ticket, gate.Parking{Reason: "failed", Detail: "why"}); err != nil {
+			err = s.Do(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+				return g.Park(ctx, tx, ticket, gate.Parking{Reason: "failed", Detail: "why"})
+			})
+			if err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -44,14 +44,14 @@ func stalledHolder(f *fixture) {
 	f.leaseOver(c.Key)
 	taken := f.acquire(f.gate("till-b", longLease), c, gate.Resume)
 	f.wantError(f.finish(g, stalled), gate.ErrFenced)
-	f.wantError(g.Park(f.Context(), stalled, gate.Parking{Reason: "late"}), gate.ErrFenced)
+	f.wantError(f.park(g, stalled, gate.Parking{Reason: "late"}), gate.ErrFenced)
 	if row := f.row(c.Key); row.State != gate.Open || row.Owner != taken.Owner || row.Reason != "" {
 		f.Errorf("the stalled holder left %+v", row)
 	}
 	f.must(f.finish(g, taken))
 	f.wantError(f.finish(g, stalled), gate.ErrFenced)
 	f.wantError(f.finish(g, taken), gate.ErrFenced)
-	f.wantError(g.Park(f.Context(), taken, gate.Parking{Reason: "late"}), gate.ErrFenced)
+	f.wantError(f.park(g, taken, gate.Parking{Reason: "late"}), gate.ErrFenced)
 }
 
 func oneTakesOver(f *fixture) {
@@ -105,14 +105,14 @@ func jumpedClock(f *fixture) {
 func parking(f *fixture) {
 	g, c := f.gate("till-a", longLease), f.claim(f.key("parked"))
 	t := f.acquire(g, c, gate.First)
-	f.must(g.Park(f.Context(), t, gate.Parking{Reason: "waiting_order", Detail: "没有订单 🧾", Delay: time.Hour}))
+	f.must(f.park(g, t, gate.Parking{Reason: "waiting_order", Detail: "没有订单 🧾", Delay: time.Hour}))
 	row := f.row(c.Key)
 	if row.State != gate.Open || !row.LeaseOver || row.Reason != "waiting_order" || row.Detail != "没有订单 🧾" ||
 		row.Attempts != 1 || string(row.Event) != string(c.Event) {
 		f.Errorf("parked as %+v", row)
 	}
 	f.wantError(f.finish(g, t), gate.ErrFenced)
-	f.wantError(g.Park(f.Context(), t, gate.Parking{Reason: "twice"}), gate.ErrFenced)
+	f.wantError(f.park(g, t, gate.Parking{Reason: "twice"}), gate.ErrFenced)
 	if slices.ContainsFunc(f.due(1000), func(r gate.Row) bool { return r.Key == c.Key }) {
 		f.Error("due an hour early")
 	}
@@ -145,7 +145,7 @@ func dueIsFair(f *fixture) {
 	parked := func(tenant int64, no string) gate.Key {
 		c := f.claim(f.key(no))
 		c.Tenant = tenant
-		f.must(g.Park(f.Context(), f.acquire(g, c, gate.First), gate.Parking{Reason: "failed"}))
+		f.must(f.park(g, f.acquire(g, c, gate.First), gate.Parking{Reason: "failed"}))
 		return c.Key
 	}
 	var keys []gate.Key

@@ -53,7 +53,7 @@ func unfinishedPages(f *fixture) {
 	g := f.gate("till-a", longLease)
 	for i, reason := range []string{"waiting_order", "amount_mismatch", "waiting_order", "waiting_order"} {
 		t := f.acquire(g, f.claim(f.key("u"+strconv.Itoa(i))), gate.First)
-		f.must(g.Park(f.Context(), t, gate.Parking{Reason: reason, Detail: reason, Delay: time.Hour}))
+		f.must(f.park(g, t, gate.Parking{Reason: reason, Detail: reason, Delay: time.Hour}))
 	}
 	f.must(f.finish(g, f.acquire(g, f.claim(f.key("u9")), gate.First)))
 	list := func(reason string) (keys []gate.Key) {
@@ -84,7 +84,7 @@ func timeline(f *fixture) {
 	tick()
 	f.acquire(g, c, gate.Busy)
 	tick()
-	f.must(g.Park(f.Context(), first, gate.Parking{Reason: "waiting_order", Detail: "no order yet"}))
+	f.must(f.park(g, first, gate.Parking{Reason: "waiting_order", Detail: "no order yet"}))
 	second := f.acquire(f.gate("till-b", longLease), c, gate.Resume)
 	f.must(f.store.Do(f.Context(), func(ctx context.Context, tx *store.Tx) error {
 		if err := g.Finish(ctx, tx, second, "booked"); err != nil {

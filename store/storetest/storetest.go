@@ -99,6 +99,11 @@ func (f *fixture) finish(g *gate.Gate, t gate.Ticket) error {
 	})
 }
 
+// park gives a claim back in a transaction of its own.
+func (f *fixture) park(g *gate.Gate, t gate.Ticket, p gate.Parking) error {
+	return f.store.Do(f.Context(), func(ctx context.Context, tx *store.Tx) error { return g.Park(ctx, tx, t, p) })
+}
+
 // row reads a claim.
 func (f *fixture) row(key gate.Key) gate.Row {
 	f.Helper()
