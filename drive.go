@@ -13,6 +13,12 @@ import (
 // drive brings a claim that we hold to its end, or parks it. The claim is durable before and after, so there is no
 // error to return: whatever goes wrong here is tried again later.
 func (h *House) drive(ctx context.Context, t gate.Ticket) Result {
+	result := h.tryToBook(ctx, t)
+	h.counts.drove(result.Status)
+	return result
+}
+
+func (h *House) tryToBook(ctx context.Context, t gate.Ticket) Result {
 	result := Result{Key: t.Key, Verdict: t.Verdict}
 	if t.Failures > shelfAfter && t.Row.Reason != ReasonShelved {
 		return h.settleFailure(ctx, t, failure{cause: errNeverAnswered}, result)
@@ -23,7 +29,7 @@ func (h *House) drive(ctx context.Context, t gate.Ticket) Result {
 		err = h.opt.Hook(PointClaimed)
 	}
 	if err == nil {
-		err = h.book(ctx, t, e)
+		err = h.book(ctx, t, e, ruling{})
 	}
 	fault := failure{cause: err, event: e}
 	var no *hold
@@ -74,7 +80,7 @@ func (h *House) bookVariant(ctx context.Context, t *gate.Ticket, held error) (in
 		if err == nil {
 			h.log.WarnContext(ctx, "a later report fits the order and replaces the first", "tenant", t.Tenant, "key", t.Key)
 			t.Event = stored
-			return len(variants), h.book(ctx, *t, e)
+			return len(variants), h.book(ctx, *t, e, ruling{})
 		}
 	}
 	return len(variants), held

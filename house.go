@@ -31,6 +31,12 @@ type Options struct {
 	Poll     time.Duration // pause between two looks for unfinished work; 500 ms
 	Workers  int           // claims that are driven on at the same time; 8
 
+	// Payers are whom to ask about orders that stay open; empty: nobody is asked, and open orders are only listed.
+	Payers     []channel.Payer
+	AskAfter   time.Duration // how long an order may stay open before its channel is asked; 2 min
+	AskRate    int           // questions per second to one account, by this instance; 5
+	CloseAfter time.Duration // age at which the channel is asked to close an unpaid order; 0: never
+
 	// Hook is called at named points of the way. An error is treated as a failure at that point. It exists for tests
 	// that fail or kill a process there; nil does nothing.
 	Hook func(point string) error
@@ -57,6 +63,8 @@ type House struct {
 	store *store.Store
 	log   *slog.Logger
 	nudge chan struct{}
+
+	counts counters
 }
 
 // Status says what became of an accepted event. Every one of them may be acknowledged.
@@ -70,7 +78,11 @@ const (
 	Parked    Status = "parked"    // held with a reason; driven on when what it waits for comes
 	Pending   Status = "pending"   // held; the booking failed for technical reasons and is tried again
 	Deviating Status = "deviating" // held as evidence: another event is known, and booked, under the same key
+	Rejected  Status = "rejected"  // a person ended it without booking
 )
+
+// OutcomeRejected is the outcome of a claim that a person ended without booking.
+const OutcomeRejected = "rejected"
 
 // Result is what Accept reports beside a nil error.
 type Result struct {
@@ -97,6 +109,8 @@ func New(opt Options) (*House, error) {
 	opt.Budget = orDefault(opt.Budget, 4*time.Second)
 	opt.Poll = orDefault(opt.Poll, 500*time.Millisecond)
 	opt.Workers = orDefault(opt.Workers, 8)
+	opt.AskAfter = orDefault(opt.AskAfter, 2*time.Minute)
+	opt.AskRate = orDefault(opt.AskRate, 5)
 	if opt.Hook == nil {
 		opt.Hook = func(string) error { return nil }
 	}
@@ -126,6 +140,12 @@ func (h *House) Gate() *gate.Gate { return h.gate }
 func (h *House) Accept(ctx context.Context, e channel.Event, raw gate.Delivery) (Result, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.opt.Budget)
 	defer cancel()
+	result, err := h.accept(ctx, e, raw)
+	h.counts.took(result, err)
+	return result, err
+}
+
+func (h *House) accept(ctx context.Context, e channel.Event, raw gate.Delivery) (Result, error) {
 	claim, err := newClaim(e, raw)
 	if err != nil {
 		return Result{}, err

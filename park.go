@@ -18,11 +18,12 @@ const (
 	WaitingOrder   = "waiting_order"   // driven on when the order is created
 	WaitingPayment = "waiting_payment" // a refund; driven on when its payment is booked
 
-	ReasonFailed      = "failed"       // the booking failed for technical reasons; tried again with back-off
-	ReasonShelved     = "shelved"      // it failed so often that it is only tried daily; a person must look
-	ReasonUnknownKind = "unknown_type" // an event kind that this version cannot book
-	ReasonQueryDue    = "query_due"    // a hint: the channel has to be asked
-	ReasonQuarantined = "quarantined"  // a hint: authentic, but nobody can read it; a person must look
+	ReasonFailed        = "failed"          // the booking failed for technical reasons; tried again with back-off
+	ReasonShelved       = "shelved"         // it failed so often that it is only tried daily; a person must look
+	ReasonNotInSuspense = "not_in_suspense" // a person's move of more than lies in suspense
+	ReasonUnknownKind   = "unknown_type"    // an event kind that this version cannot book
+	ReasonQueryDue      = "query_due"       // a hint: the channel has to be asked
+	ReasonQuarantined   = "quarantined"     // a hint: authentic, but nobody can read it; a person must look
 )
 
 // shelfAfter is how many technical failures in a row put an event on the shelf.

@@ -119,7 +119,15 @@ func (h *House) redriveOne(ctx context.Context, row gate.Row) bool {
 		h.log.WarnContext(ctx, "cannot take an unfinished event", "tenant", row.Tenant, "key", row.Key, "err", err)
 		return false
 	}
-	return t.Held() && h.drive(ctx, t).Status == Booked
+	if !t.Held() {
+		return false
+	}
+	h.counts.lagged(row.LateUs)
+	if h.drive(ctx, t).Status != Booked {
+		return false
+	}
+	h.counts.redriven.Add(1)
+	return true
 }
 
 // redriveLoop drives unfinished events on until ctx ends, and returns when what was begun is finished. What is due is

@@ -153,7 +153,8 @@ func TestOnePoisonedTenantDelaysNobodyElse(t *testing.T) {
 		hold := func(tenant int64, no string) {
 			e := payment(no, "A"+no, 5)
 			e.Tenant = tenant
-			_, err := s.CreateOrder(t.Context(), order.Order{Tenant: tenant, No: "A" + no, Store: "s1", Amount: money.New(5, "CNY")})
+			_, err := s.CreateOrder(t.Context(), order.Order{Tenant: tenant, No: "A" + no, Store: "s1",
+				Amount: money.New(5, "CNY")})
 			if err != nil {
 				t.Fatal(err)
 			}

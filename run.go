@@ -18,12 +18,14 @@ const (
 	sealTurns    = 8
 )
 
-// Run does the background work of one instance until ctx ends: it drives unfinished events on and seals the journal.
+// Run does the background work of one instance until ctx ends: it drives unfinished events on, asks the
+// channels about open orders and seals the journal.
 // It returns when what it had begun is finished. Any number of instances may run at once.
 func (h *House) Run(ctx context.Context) {
 	var group sync.WaitGroup
 	group.Go(func() { h.redriveLoop(ctx) })
 	group.Go(func() { h.sealLoop(ctx) })
+	group.Go(func() { h.askLoop(ctx) })
 	group.Wait()
 }
 

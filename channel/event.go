@@ -26,6 +26,8 @@ const (
 	RefundSucceeded Kind = "REFUND_SUCCEEDED"
 	RefundFailed    Kind = "REFUND_FAILED"
 	RefundAbnormal  Kind = "REFUND_ABNORMAL"
+	// SuspenseMoved is a fact of our own books: a person moved money out of suspense to an order's merchant.
+	SuspenseMoved Kind = "SUSPENSE_MOVED"
 
 	QueryDue    Kind = "QUERY_DUE"
 	Quarantined Kind = "QUARANTINED"
@@ -125,7 +127,7 @@ func (e Event) Validate() error {
 
 func (e Event) validateMoney() error {
 	switch e.Kind {
-	case PaymentReceived, RefundSucceeded, RefundFailed, RefundAbnormal:
+	case PaymentReceived, RefundSucceeded, RefundFailed, RefundAbnormal, SuspenseMoved:
 		if e.TradeNo == "" {
 			return fmt.Errorf("%w: no trade number", ErrEvent)
 		}

@@ -114,6 +114,7 @@ type Row struct {
 	Reason   string
 	Detail   string
 	DueUs    int64
+	LateUs   int64 // how long it had been due when it was read; negative if it is not due yet
 	Event    []byte
 	OrderNo  string
 	Amount   money.Amount

@@ -94,6 +94,8 @@ type Payment struct {
 	Channel string
 	Account string
 	Amount  money.Amount
+	// Confirmed: the channel named this amount a second time, when it was asked or in its bill.
+	Confirmed bool
 }
 
 // Decision is what an event means for an order.
@@ -115,16 +117,20 @@ const (
 	AccountMismatch  = "account_mismatch"
 	AlreadyPaid      = "already_paid"
 	AfterClose       = "paid_after_close"
+	Overpaid         = "overpaid"
 )
 
 // Pay decides about a payment. Amount, currency and account are compared first: a payment that does not fit the order
-// is held, whatever state the order is in.
+// is held, whatever state the order is in. Only more money than the order asks for, confirmed by the channel, is known
+// to be there and known not to be the order's: it is excess as a whole, and the order stays as it is.
 func (o Order) Pay(p Payment) (Order, Decision, string) {
 	switch {
 	case o.Channel != "" && o.Channel != p.Channel, o.Account != "" && o.Account != p.Account:
 		return o, Hold, AccountMismatch
 	case o.Amount.Currency != p.Amount.Currency:
 		return o, Hold, CurrencyMismatch
+	case p.Amount.Minor > o.Amount.Minor && p.Confirmed:
+		return o, Excess, Overpaid
 	case o.Amount.Minor != p.Amount.Minor:
 		return o, Hold, AmountMismatch
 	}
@@ -137,6 +143,16 @@ func (o Order) Pay(p Payment) (Order, Decision, string) {
 	default:
 		return o, Excess, AfterClose
 	}
+}
+
+// Honour decides about money that a person moves out of suspense to this order. If it is what the order asks for, an
+// order that nobody paid becomes paid by it, even after its close.
+func (o Order) Honour(key string, amount money.Amount) (Order, Decision) {
+	if o.State == Paid || o.Amount != amount {
+		return o, Nothing
+	}
+	o.State, o.PaidBy = Paid, key
+	return o, Settle
 }
 
 // CloseUnpaid decides about a channel's word that the order was closed without payment.

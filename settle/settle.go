@@ -46,7 +46,7 @@ func (c Chain) Plan(pay Case) ([]ledger.Entry, error) {
 	if pay.Amount.Minor <= 0 {
 		return nil, fmt.Errorf("%w: amount %s", ErrChain, pay.Amount)
 	}
-	draft := Draft{Holder: ledger.Account("liability:merchant:" + pay.Store), Left: pay.Amount}
+	draft := Draft{Holder: MerchantAccount(pay.Store), Left: pay.Amount}
 	if pay.Excess {
 		draft.Holder = ExcessAccount(pay.Channel)
 	}
@@ -75,6 +75,38 @@ func ClearingAccount(channel, account string) ledger.Account {
 // ExcessAccount is where real money lies that fits no order.
 func ExcessAccount(channel string) ledger.Account {
 	return ledger.Account("suspense:excess:" + strings.ToLower(channel))
+}
+
+// PlanMove moves money out of suspense to the merchant of an order.
+func PlanMove(channel, store string, amount money.Amount) []ledger.Entry {
+	return []ledger.Entry{transfer("suspense_moved", ExcessAccount(channel), MerchantAccount(store), amount)}
+}
+
+// PlanReturn brings moved money back into suspense, because the channel refunded more than still lay there.
+func PlanReturn(channel string, from ledger.Account, amount money.Amount) ledger.Entry {
+	return transfer("suspense_returned", from, ExcessAccount(channel), amount)
+}
+
+// MerchantAccount is what we owe the merchant of a store.
+func MerchantAccount(store string) ledger.Account {
+	return ledger.Account("liability:merchant:" + store)
+}
+
+// Held is by how much entries raise what lies on an account: credits minus debits, in minor units.
+func Held(entries []ledger.Entry, account ledger.Account) int64 {
+	var held int64
+	for _, entry := range entries {
+		for _, p := range entry.Postings {
+			switch {
+			case p.Account != account:
+			case p.Side == ledger.Credit:
+				held += p.Amount.Minor
+			default:
+				held -= p.Amount.Minor
+			}
+		}
+	}
+	return held
 }
 
 // transfer is the simplest entry: debit one account, credit another.

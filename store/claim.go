@@ -29,7 +29,7 @@ const (
 	sqlClaimColumns = `SELECT c.tenant_id, c.idempotent_key, c.digest, c.state, c.owner, c.fence, c.created_us,
  c.handled_us, c.outcome, c.instance, CASE WHEN ` + sqlLeaseOver + ` THEN 1 ELSE 0 END, COALESCE(w.attempts, 0),
  COALESCE(w.failures, 0), COALESCE(w.reason, ''), COALESCE(w.detail, ''), COALESCE(w.due_us, 0),
- COALESCE(w.order_no, ''), COALESCE(w.amount_minor, 0), COALESCE(w.currency, ''), w.event
+ COALESCE($NOW - w.due_us, 0), COALESCE(w.order_no, ''), COALESCE(w.amount_minor, 0), COALESCE(w.currency, ''), w.event
  FROM `
 	sqlClaimJoin = `channel_idempotent c
  LEFT JOIN claim_work w ON w.tenant_id = c.tenant_id AND w.idempotent_key = c.idempotent_key `
@@ -76,7 +76,8 @@ func (s *Store) Insert(ctx context.Context, c gate.Claim, seat gate.Seat) (gate.
 	err := s.insertClaim(ctx, c, seat)
 	if err == nil {
 		return gate.Row{Tenant: c.Tenant, Key: c.Key, Digest: c.Digest, State: gate.Open, Owner: seat.Owner, Fence: 1,
-			Instance: seat.Instance, Attempts: 1, Failures: 1, Event: c.Event, OrderNo: c.OrderNo, Amount: c.Amount}, true, nil
+			Instance: seat.Instance, Attempts: 1, Failures: 1, Event: c.Event, OrderNo: c.OrderNo,
+			Amount: c.Amount}, true, nil
 	}
 	if !errors.Is(err, errTaken) {
 		return gate.Row{}, false, err
@@ -168,7 +169,7 @@ func scanClaim(rows *sql.Rows) (gate.Row, error) {
 	var r gate.Row
 	var leaseOver int
 	err := rows.Scan(&r.Tenant, &r.Key, &r.Digest, &r.State, &r.Owner, &r.Fence, &r.CreatedUs, &r.HandledUs, &r.Outcome,
-		&r.Instance, &leaseOver, &r.Attempts, &r.Failures, &r.Reason, &r.Detail, &r.DueUs, &r.OrderNo, &r.Amount.Minor,
+		&r.Instance, &leaseOver, &r.Attempts, &r.Failures, &r.Reason, &r.Detail, &r.DueUs, &r.LateUs, &r.OrderNo, &r.Amount.Minor,
 		&r.Amount.Currency, &r.Event)
 	r.LeaseOver = leaseOver == 1
 	return r, err
@@ -229,7 +230,7 @@ func (t *Tx) WakeClaim(ctx context.Context, tenant int64, key gate.Key) error {
 	return err
 }
 
-// Note implements gate.Storage. Deviating deliveries are always kept; of the others only the first maxNotes.
+// Note implements gate.Storage. Of plain repeats only the first maxNotes are kept.
 func (s *Store) Note(ctx context.Context, c gate.Claim, v gate.Verdict, instance string) error {
 	id, err := s.newID()
 	if err != nil {
@@ -244,7 +245,8 @@ func (s *Store) Note(ctx context.Context, c gate.Claim, v gate.Verdict, instance
 		if _, err := tx.row(ctx, sqlCountDeliveries, []any{c.Tenant, string(c.Key)}, &count); err != nil {
 			return err
 		}
-		if count >= maxNotes && (v != gate.Mismatch || count >= 4*maxNotes) {
+		telling := v == gate.Mismatch || c.Raw.Source != "notify" // a second witness counts, see Confirmed
+		if count >= maxNotes && (!telling || count >= 4*maxNotes) {
 			return nil
 		}
 		_, err := tx.exec(ctx, sqlInsertDelivery, c.Tenant, string(c.Key), id, c.Raw.Source, string(v), string(c.Digest),

@@ -48,7 +48,8 @@ type Payment struct {
 	Version  int64        `json:"-"`
 }
 
-// CreateOrder registers an order and, in the same transaction, wakes the events that waited for it. Registering the
+// CreateOrder registers an order and, in the same transaction, wakes the events that waited for it and puts the order
+// on the list of those that the channel is asked about. Registering the
 // same order again returns it; another order under the same number is order.ErrExists.
 func (s *Store) CreateOrder(ctx context.Context, o order.Order) (order.Order, error) {
 	if err := o.Validate(); err != nil {
@@ -69,6 +70,9 @@ func (s *Store) CreateOrder(ctx context.Context, o order.Order) (order.Order, er
 		}
 		if _, err := tx.exec(ctx, sqlInsertOrder, o.Tenant, o.No, o.Store, o.Amount.Minor, string(o.Amount.Currency),
 			o.Channel, o.Account); err != nil {
+			return err
+		}
+		if _, err := tx.exec(ctx, sqlInsertQuery, o.Tenant, o.No, o.Channel, o.Account); err != nil {
 			return err
 		}
 		if _, err := tx.exec(ctx, sqlWakeOrder, o.Tenant, o.No); err != nil {

@@ -53,6 +53,7 @@ type Timeline struct {
 	Claim      gate.Row
 	Deliveries []Delivery
 	Steps      []Step
+	Actions    []Action
 	Bookings   []ledger.Recorded
 }
 
@@ -81,6 +82,9 @@ func (s *Store) Timeline(ctx context.Context, tenant int64, key gate.Key) (Timel
 		return err
 	})
 	if err != nil {
+		return Timeline{}, err
+	}
+	if line.Actions, err = s.Actions(ctx, tenant, key); err != nil {
 		return Timeline{}, err
 	}
 	line.Bookings, err = s.Journal(ctx, tenant, string(key))

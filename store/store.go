@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/paidonce/paidonce/gate"
@@ -74,7 +75,12 @@ type Options struct {
 type Store struct {
 	opt   Options
 	texts sync.Map // statement text → text in the engine's form
+
+	unknownCommits atomic.Int64
 }
+
+// UnknownCommits counts the commits whose answer was lost since the store was opened.
+func (s *Store) UnknownCommits() int64 { return s.unknownCommits.Load() }
 
 // New returns a store over open pools. It does not touch the database; Check does.
 func New(opt Options) (*Store, error) {
@@ -222,6 +228,7 @@ func (s *Store) once(ctx context.Context, pool *sql.DB, fn func(ctx context.Cont
 		if class := s.opt.Dialect.Classify(err); class == Retry || class == Duplicate {
 			return fmt.Errorf("store: commit: %w", err)
 		}
+		s.unknownCommits.Add(1)
 		return fmt.Errorf("%w: %w", ErrCommitUnknown, err)
 	}
 	return nil
