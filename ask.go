@@ -34,8 +34,12 @@ func askPause(tries int) time.Duration {
 // askLoop asks the channels about orders that stay open, until ctx ends. Any number of instances may do so at once:
 // each question is reserved by one of them before it is put.
 func (h *House) askLoop(ctx context.Context) {
-	running := map[store.QueryScope]bool{}
-	ended := make(chan store.QueryScope, askScopes)
+	type whom struct {
+		tenant           int64
+		channel, account string
+	}
+	running := map[whom]bool{}
+	ended := make(chan whom, askScopes)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -45,8 +49,8 @@ func (h *House) askLoop(ctx context.Context) {
 				<-ended
 			}
 			return
-		case scope := <-ended:
-			delete(running, scope)
+		case one := <-ended:
+			delete(running, one)
 			continue
 		case <-timer.C:
 			timer.Reset(min(askPoll, h.opt.AskAfter))
@@ -56,13 +60,14 @@ func (h *House) askLoop(ctx context.Context) {
 			h.log.WarnContext(ctx, "cannot look for orders to ask about", "err", err)
 		}
 		for _, scope := range scopes {
-			if len(running) >= askScopes || running[scope] {
+			one := whom{scope.Tenant, scope.Channel, scope.Account}
+			if len(running) >= askScopes || running[one] {
 				continue
 			}
-			running[scope] = true
+			running[one] = true
 			go func() {
 				h.askScope(ctx, scope)
-				ended <- scope
+				ended <- one
 			}()
 		}
 	}

@@ -14,17 +14,17 @@ import (
 	"github.com/paidonce/paidonce/money"
 	"github.com/paidonce/paidonce/order"
 	"github.com/paidonce/paidonce/store"
-	"github.com/paidonce/paidonce/store/mysql"
-	"github.com/paidonce/paidonce/store/postgres"
-	"github.com/paidonce/paidonce/store/sqlite"
 )
 
 // eachEngine runs a test against a fresh, migrated and checked database of every engine.
 func eachEngine(t *testing.T, test func(t *testing.T, s *store.Store)) {
-	open := map[string]func(string, func() time.Time) (*store.Store, error){
-		"sqlite": sqlite.Open, "mariadb": mysql.Open, "postgres": postgres.Open}
+	eachEngineAt(t, func(t *testing.T, _ testdb.Engine, s *store.Store) { test(t, s) })
+}
+
+// eachEngineAt also says where the database is, for processes of their own.
+func eachEngineAt(t *testing.T, test func(t *testing.T, e testdb.Engine, s *store.Store)) {
 	testdb.Each(t, func(t *testing.T, e testdb.Engine) {
-		s, err := open[e.Name](e.DSN, time.Now)
+		s, err := openEngine(e.Name, e.DSN, time.Now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +35,7 @@ func eachEngine(t *testing.T, test func(t *testing.T, s *store.Store)) {
 		if err := s.Check(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		test(t, s)
+		test(t, e, s)
 	})
 }
 

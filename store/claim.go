@@ -59,11 +59,11 @@ const (
 	sqlReplaceEvent = `UPDATE claim_work SET event = ?, order_no = ?, amount_minor = ?, currency = ?
  WHERE tenant_id = ? AND idempotent_key = ?`
 
-	sqlDueTenants = `SELECT tenant_id, MIN(due_us) AS first_us FROM claim_work WHERE due_us <= $NOW
+	sqlDueTenants = `SELECT tenant_id, MIN(due_us) AS first_us FROM claim_work WHERE due_us >= ? AND due_us <= $NOW
  GROUP BY tenant_id ORDER BY first_us LIMIT 256`
 	sqlDueClaims = sqlClaimColumns + `claim_work w JOIN channel_idempotent c
  ON c.tenant_id = w.tenant_id AND c.idempotent_key = w.idempotent_key
- WHERE w.tenant_id = ? AND w.due_us <= $NOW ORDER BY w.due_us LIMIT ?`
+ WHERE w.tenant_id = ? AND w.due_us >= ? AND w.due_us <= $NOW ORDER BY w.due_us LIMIT ?`
 
 	sqlCountDeliveries = `SELECT COUNT(*) FROM channel_delivery WHERE tenant_id = ? AND idempotent_key = ?`
 )
@@ -257,19 +257,27 @@ func (s *Store) Note(ctx context.Context, c gate.Claim, v gate.Verdict, instance
 
 // Due implements gate.Storage.
 func (s *Store) Due(ctx context.Context, perTenant int) ([]gate.Row, error) {
-	var tenants []int64
-	err := s.list(ctx, sqlDueTenants, nil, func(rows *sql.Rows) error {
-		var tenant, first int64
-		err := rows.Scan(&tenant, &first)
-		tenants = append(tenants, tenant)
-		return err
+	type backlog struct{ tenant, first int64 }
+	var tenants []backlog
+	err := s.claimMark.scan(ctx, s, func(from int64) (first int64, err error) {
+		tenants = tenants[:0]
+		err = s.list(ctx, sqlDueTenants, []any{from}, func(rows *sql.Rows) error {
+			var b backlog
+			err := rows.Scan(&b.tenant, &b.first)
+			tenants = append(tenants, b)
+			return err
+		})
+		if len(tenants) > 0 {
+			first = tenants[0].first
+		}
+		return first, err
 	})
 	if err != nil {
 		return nil, err
 	}
 	var due []gate.Row
-	for _, tenant := range tenants {
-		err := s.list(ctx, sqlDueClaims, []any{tenant, perTenant}, func(rows *sql.Rows) error {
+	for _, b := range tenants {
+		err := s.list(ctx, sqlDueClaims, []any{b.tenant, b.first, perTenant}, func(rows *sql.Rows) error {
 			row, err := scanClaim(rows)
 			due = append(due, row)
 			return err

@@ -12,11 +12,11 @@ const (
 	sqlInsertQuery = `INSERT INTO order_query (tenant_id, order_no, channel, account, due_us, tries, asked_us, answer)
  VALUES (?, ?, ?, ?, $NOW, 0, 0, '')`
 	sqlQueryScopes = `SELECT tenant_id, channel, account, MIN(due_us) AS first_us FROM order_query
- WHERE due_us <= $NOW - ? GROUP BY tenant_id, channel, account ORDER BY first_us LIMIT 1024`
+ WHERE due_us >= ? AND due_us <= $NOW - ? GROUP BY tenant_id, channel, account ORDER BY first_us LIMIT 1024`
 	sqlQueryColumns = `SELECT q.tenant_id, q.order_no, q.channel, q.account, q.due_us, q.tries, q.asked_us, q.answer,
  o.state, o.amount_minor, o.currency, o.created_us, $NOW - o.created_us FROM order_query q
  JOIN channel_order o ON o.tenant_id = q.tenant_id AND o.order_no = q.order_no `
-	sqlDueQueries = sqlQueryColumns + `WHERE q.tenant_id = ? AND q.channel = ? AND q.account = ? AND q.due_us <= $NOW - ?
+	sqlDueQueries = sqlQueryColumns + `WHERE q.tenant_id = ? AND q.channel = ? AND q.account = ? AND q.due_us >= ? AND q.due_us <= $NOW - ?
  ORDER BY q.due_us LIMIT ?`
 	sqlOpenQueries = sqlQueryColumns + `WHERE q.tenant_id = ? AND o.state = 'open' AND q.order_no > ?
  AND o.created_us <= $NOW - ? ORDER BY q.order_no LIMIT ?`
@@ -30,6 +30,7 @@ const (
 type QueryScope struct {
 	Tenant           int64
 	Channel, Account string
+	FirstUs          int64 // since when its longest waiting order is due; of a listed scope only
 }
 
 // Query is an order that is still to be asked about. Times are microseconds by the database's clock.
@@ -48,19 +49,27 @@ type Query struct {
 // due for the time after: a new order is due at once.
 func (s *Store) QueryScopes(ctx context.Context, after time.Duration) ([]QueryScope, error) {
 	var scopes []QueryScope
-	err := s.list(ctx, sqlQueryScopes, []any{after.Microseconds()}, func(rows *sql.Rows) error {
-		var scope QueryScope
-		var first int64
-		err := rows.Scan(&scope.Tenant, &scope.Channel, &scope.Account, &first)
-		scopes = append(scopes, scope)
-		return err
+	err := s.queryMark.scan(ctx, s, func(from int64) (oldest int64, err error) {
+		scopes = scopes[:0]
+		from -= after.Microseconds()
+		err = s.list(ctx, sqlQueryScopes, []any{from, after.Microseconds()}, func(rows *sql.Rows) error {
+			scope := QueryScope{}
+			err := rows.Scan(&scope.Tenant, &scope.Channel, &scope.Account, &scope.FirstUs)
+			scopes = append(scopes, scope)
+			return err
+		})
+		if len(scopes) > 0 {
+			oldest = scopes[0].FirstUs + after.Microseconds()
+		}
+		return oldest, err
 	})
 	return scopes, err
 }
 
 // DueQueries lists at most limit orders of a scope whose next question is due, oldest first.
 func (s *Store) DueQueries(ctx context.Context, scope QueryScope, after time.Duration, limit int) ([]Query, error) {
-	return s.queries(ctx, sqlDueQueries, scope.Tenant, scope.Channel, scope.Account, after.Microseconds(), limit)
+	return s.queries(ctx, sqlDueQueries, scope.Tenant, scope.Channel, scope.Account, scope.FirstUs,
+		after.Microseconds(), limit)
 }
 
 // OpenQueries lists the open orders of a tenant that are older than age, by number, after the given one, with what

@@ -77,6 +77,8 @@ type Store struct {
 	texts sync.Map // statement text → text in the engine's form
 
 	unknownCommits atomic.Int64
+
+	claimMark, queryMark mark
 }
 
 // UnknownCommits counts the commits whose answer was lost since the store was opened.

@@ -14,8 +14,8 @@ const (
  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, $NOW, 1)`
 	sqlSuspenseColumns = `SELECT channel, trade_no, account, order_no, cause, reason, currency, amount_minor, left_minor,
  moved_account, moved_minor, since_us, $NOW - since_us, version FROM suspense `
-	sqlReadSuspense   = sqlSuspenseColumns + `WHERE tenant_id = ? AND channel = ? AND trade_no = ?`
-	sqlListSuspense   = sqlSuspenseColumns + `WHERE tenant_id = ? AND (left_minor <> 0 OR ? = 1)
+	sqlReadSuspense = sqlSuspenseColumns + `WHERE tenant_id = ? AND channel = ? AND trade_no = ?`
+	sqlListSuspense = sqlSuspenseColumns + `WHERE tenant_id = ? AND (left_minor <> 0 OR ? = 1)
  ORDER BY since_us, trade_no`
 	sqlUpdateSuspense = `UPDATE suspense SET left_minor = ?, moved_account = ?, moved_minor = ?, version = version + 1
  WHERE tenant_id = ? AND channel = ? AND trade_no = ? AND version = ?`

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/paidonce/paidonce"
 )
@@ -62,7 +63,9 @@ func (a *app) faultHook(c *config) (func(point string) error, error) {
 				continue
 			}
 			if f.kill {
-				return errors.Join(errFault, syscall.Kill(syscall.Getpid(), syscall.SIGKILL))
+				err := syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
+				time.Sleep(time.Second) // a signal to oneself may come after the call returns: nothing happens until then
+				return errors.Join(errFault, err)
 			}
 			return fmt.Errorf("%w at %s", errFault, point)
 		}

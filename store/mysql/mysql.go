@@ -71,6 +71,8 @@ func Pool(dsn string, size int) (*sql.DB, error) {
 	}
 	config.Params["sql_mode"] = "'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'"
 	config.Params["innodb_lock_wait_timeout"] = "3"
+	// A process that stands still in a transaction keeps its row locks: the server ends it after two minutes.
+	config.Params["wait_timeout"] = "120"
 	config.Params["time_zone"] = "'+00:00'"
 	connector, err := driverpkg.NewConnector(config)
 	if err != nil {
@@ -80,6 +82,7 @@ func Pool(dsn string, size int) (*sql.DB, error) {
 	pool.SetMaxOpenConns(size)
 	pool.SetMaxIdleConns(size)
 	pool.SetConnMaxLifetime(30 * time.Minute)
+	pool.SetConnMaxIdleTime(time.Minute) // before the server does
 	return pool, nil
 }
 
