@@ -90,7 +90,9 @@ var points = []string{paidonce.PointBeforeClaim, paidonce.PointClaimed, paidonce
 	paidonce.PointBeforePark, paidonce.PointParked}
 
 // waitsForOrder tells whether an event can only pass the point if it cannot be booked at once.
-func waitsForOrder(point string) bool { return point == paidonce.PointBeforePark || point == paidonce.PointParked }
+func waitsForOrder(point string) bool {
+	return point == paidonce.PointBeforePark || point == paidonce.PointParked
+}
 
 // onceBooked drives on until the payment is booked, and checks that it is booked once.
 func onceBooked(t *testing.T, s *store.Store, h *paidonce.House, tradeNo string, want map[string]int64) {
