@@ -203,6 +203,11 @@ func TestTheOtherKeyIsTriedOnce(t *testing.T) {
 	if asked := u.questions(); len(asked) != 2 {
 		t.Fatalf("asked %d times under wrong keys, want 2", len(asked))
 	}
+	s.keys = []string{"wrong", "wrong"}
+	_, err = payer.Query(t.Context(), question())
+	if asked := u.questions(); len(asked) != 1 || !errors.Is(err, channel.ErrRefused) {
+		t.Fatalf("asked %d times under one wrong key, want 1; %v", len(asked), err)
+	}
 }
 
 // changing is a source whose key is rotated between two looks.

@@ -64,16 +64,21 @@ func TestClosing(t *testing.T) {
 			u.questions()
 			answer, err := payer.Close(t.Context(), question())
 			checkOutcome(t, answer, err, test.want, test.fails)
-			var asked []string
-			for _, q := range u.questions() {
-				path, _, _ := strings.Cut(strings.TrimPrefix(q, terminal), "{")
-				asked = append(asked, path)
-			}
-			if !slices.Equal(asked, test.asked) {
+			if asked := paths(u.questions()); !slices.Equal(asked, test.asked) {
 				t.Fatalf("asked %v, want %v", asked, test.asked)
 			}
 		})
 	}
+}
+
+// paths takes the path out of each question.
+func paths(questions []string) []string {
+	var paths []string
+	for _, q := range questions {
+		path, _, _ := strings.Cut(q[len(terminal):], "{")
+		paths = append(paths, path)
+	}
+	return paths
 }
 
 // The cancel goes to the terminal that knew the order.
@@ -87,6 +92,14 @@ func TestTheCancelGoesToTheOrdersTerminal(t *testing.T) {
 		"terminal_sn": otherTerminal}))
 	answer, err := payer.Close(t.Context(), question())
 	checkOutcome(t, answer, err, channel.StandingClosed, nil)
+
+	u.questions()
+	u.say(otherTerminal, cancelPath, failure("FAIL", "UPAY_CANCEL_INVALID_ORDER_STATE"))
+	answer, err = payer.Close(t.Context(), question())
+	checkOutcome(t, answer, err, "", channel.ErrRefused)
+	if asked := u.questions(); len(asked) != 4 || asked[3][:len(otherTerminal)] != otherTerminal {
+		t.Fatalf("asked %v: the last question should go to the order's terminal alone", asked)
+	}
 }
 
 // Whoever reports a payment or a close, it has the same key and the same digest.
