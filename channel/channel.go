@@ -47,7 +47,7 @@ type Parsed struct {
 
 // Hint is an authentic message that does not say enough to book: ask the channel (QueryDue), or let a person look
 // (Quarantined). Hints are claimed like events, so an acknowledged hint is never forgotten. Its BizNo names what was
-// observed (the channel's id and state, or the SHA-256 of the raw bytes), so that a new observation is a new claim.
+// observed (the channel's id and state, or the SHA-256 of what was signed), so that a new observation is a new claim.
 type Hint struct {
 	Event Event // Kind is QueryDue or Quarantined
 }
@@ -71,20 +71,22 @@ type Channel interface {
 	Ack(held bool) Reply
 }
 
-// Quarantine makes the hint for an authentic message that cannot be decoded or booked: it is kept under the digest
-// of its bytes for a person to look at.
-func Quarantine(a Account, body []byte, why string) Hint {
-	sum := sha256.Sum256(body)
+// Quarantine makes the hint for an authentic message that cannot be decoded or booked: it is kept under the digest of
+// what was signed for a person to look at. What was signed, not what came: where a channel signs fields and not bytes,
+// one captured message has any number of raw forms, and each would else be a claim of its own.
+func Quarantine(a Account, signed []byte, why string) Hint {
+	sum := sha256.Sum256(signed)
 	return Hint{Event{Tenant: a.Tenant, Channel: a.Channel, Account: a.Name, Kind: Quarantined,
 		BizNo: []string{hex.EncodeToString(sum[:])}, Note: why}}
 }
 
 // One wraps a single event: the usual result of Parse. An event that cannot be claimed (an over-long number, control
 // characters, no amount) is turned into a quarantined hint, because the message is authentic and must not be lost.
-func One(a Account, e Event, body []byte) Parsed {
+// signed is what the channel's signature covers.
+func One(a Account, e Event, signed []byte) Parsed {
 	e.Tenant, e.Channel, e.Account = a.Tenant, a.Channel, a.Name
 	if err := e.Validate(); err != nil {
-		return Parsed{Hints: []Hint{Quarantine(a, body, err.Error())}}
+		return Parsed{Hints: []Hint{Quarantine(a, signed, err.Error())}}
 	}
 	if e.Kind.IsHint() {
 		return Parsed{Hints: []Hint{{e}}}

@@ -150,6 +150,7 @@ func subject(tb testing.TB) channeltest.Subject {
 		Refused:    func(tb testing.TB) []channeltest.Refusal { return refusals(tb, key, stranger) },
 		Unbookable: func(tb testing.TB) []channeltest.Delivery { return unbookable(tb, key) },
 		Signed:     func(body []byte) (int, int) { return signedRange(string(body)) },
+		Reworded:   reworded,
 		Held:       channel.Reply{Status: 200, ContentType: "text/plain", Body: []byte("success")},
 		Refusing:   channel.Reply{Status: 500, ContentType: "text/plain", Body: []byte("fail")},
 	}
@@ -257,4 +258,17 @@ func unbookable(tb testing.TB, key *rsa.PrivateKey) []channeltest.Delivery {
 		deliveries = append(deliveries, channeltest.Delivery{Name: name, Request: send(tb, key, paid().with(changes))})
 	}
 	return deliveries
+}
+
+// reworded writes the same parameters in another order, with more escapes, and with an empty one that is not signed.
+func reworded(_ testing.TB, r channel.Request) []channel.Request {
+	pairs := strings.Split(string(r.Body), "&")
+	slices.Reverse(pairs)
+	as := func(body string) channel.Request {
+		other := r
+		other.Body = []byte(body)
+		return other
+	}
+	return []channel.Request{as(strings.Join(pairs, "&")), as(strings.ReplaceAll(string(r.Body), "=2", "=%32")),
+		as(string(r.Body) + "&zzz=")}
 }

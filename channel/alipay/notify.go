@@ -34,20 +34,26 @@ func (c *Client) Parse(_ context.Context, r channel.Request) (channel.Parsed, er
 	if err != nil {
 		return channel.Parsed{}, fmt.Errorf("%w: %w", channel.ErrMalformed, err)
 	}
-	if err := c.verify(raw); err != nil {
+	signed, err := c.verify(raw)
+	if err != nil {
 		return channel.Parsed{}, err
+	}
+	if raw["notify_type"] == "" && raw["method"] != "" {
+		// What the payer's browser brings back to return_url is signed in the same way and tells anybody who pays
+		// (Alipay open platform, synchronous return parameters). It is no notification and must not become a claim.
+		return channel.Parsed{}, fmt.Errorf("%w: a synchronous return, not a notification", channel.ErrMalformed)
 	}
 	if err := c.identify(raw); err != nil {
 		return channel.Parsed{}, err
 	}
 	f, ok := raw.readable()
 	if !ok {
-		return c.quarantine(r.Body, "the charset is unknown or a value is no text in it"), nil
+		return c.quarantine(signed, "the charset is unknown or a value is no text in it"), nil
 	}
 	if raw.hides() {
-		return c.quarantine(r.Body, "a value holds another parameter, so the signed text has two readings"), nil
+		return c.quarantine(signed, "a value holds another parameter, so the signed text has two readings"), nil
 	}
-	return c.interpret(f, r.Body), nil
+	return c.interpret(f, signed), nil
 }
 
 // identify checks that the signed message is about our application and our money. Only messages that are not about a
@@ -69,8 +75,8 @@ func (c *Client) identify(f form) error {
 	return nil
 }
 
-func (c *Client) quarantine(body []byte, why string) channel.Parsed {
-	return channel.Parsed{Hints: []channel.Hint{channel.Quarantine(c.config.Account, body, why)}}
+func (c *Client) quarantine(signed []byte, why string) channel.Parsed {
+	return channel.Parsed{Hints: []channel.Hint{channel.Quarantine(c.config.Account, signed, why)}}
 }
 
 // interpret tells what happened. A refund is recognised by its amount and one of its marks, because it arrives with
@@ -80,16 +86,16 @@ func (c *Client) quarantine(body []byte, why string) channel.Parsed {
 // of earlier refunds, of which it says nothing new. It does say that the trade was paid, and when, and that is the
 // same payment under the same key and digest as TRADE_SUCCESS: a repeat where that one came, the payment where it was
 // lost or never sent.
-func (c *Client) interpret(f form, body []byte) channel.Parsed {
+func (c *Client) interpret(f form, signed []byte) channel.Parsed {
 	if f["notify_type"] != tradeSync || f["dback_status"] != "" || f["refund_status"] != "" {
-		return c.quarantine(body, "not a notification about the state of a trade")
+		return c.quarantine(signed, "not a notification about the state of a trade")
 	}
 	if f.swallows() {
-		return c.quarantine(body, "a number or time holds & or =, which the signature cannot tell from separators")
+		return c.quarantine(signed, "a number or time holds & or =, which the signature cannot tell from separators")
 	}
 	total, refunded, ok := amounts(f)
 	if !ok || f["out_trade_no"] == "" {
-		return c.quarantine(body, "no out_trade_no, or total_amount or refund_fee is not an amount of yuan that fits")
+		return c.quarantine(signed, "no out_trade_no, or total_amount or refund_fee is not an amount of yuan that fits")
 	}
 	e := channel.Event{BizNo: []string{f["trade_no"]}, OrderNo: f["out_trade_no"], TradeNo: f["trade_no"]}
 	status, paid := f["trade_status"], f["gmt_payment"] != ""
@@ -105,9 +111,9 @@ func (c *Client) interpret(f form, body []byte) channel.Parsed {
 	case status == statusWait:
 		e.Kind, e.BizNo, e.Note = channel.QueryDue, []string{f["trade_no"], status}, "the buyer has not paid yet"
 	default:
-		return c.quarantine(body, "trade_status is not known, or the marks of payment and refund contradict it")
+		return c.quarantine(signed, "trade_status is not known, or the marks of payment and refund contradict it")
 	}
-	return channel.One(c.config.Account, e, body)
+	return channel.One(c.config.Account, e, signed)
 }
 
 // amounts reads the order's total and what was given back of it so far; an absent refund_fee is none. False: one of

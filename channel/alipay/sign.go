@@ -20,26 +20,26 @@ import (
 // swallows refuse what makes use of that.
 //
 // Alipay's own libraries differ in two points, so each is tried in turn: whether parameters without a value are signed,
-// and, in certificate mode, whether alipay_cert_sn is.
-func (c *Client) verify(f form) error {
+// and, in certificate mode, whether alipay_cert_sn is. The text that verified is returned.
+func (c *Client) verify(f form) (signed []byte, err error) {
 	check := channel.VerifyRSA
 	switch {
 	case f["sign_type"] == "RSA2":
 	case f["sign_type"] == "RSA" && c.config.AllowRSA1:
 		check = verifySHA1
 	default:
-		return fmt.Errorf("%w: sign_type is not allowed", channel.ErrForged)
+		return nil, fmt.Errorf("%w: sign_type is not allowed", channel.ErrForged)
 	}
 	keys, err := c.keys(f["alipay_cert_sn"])
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, text := range signedTexts(f) {
 		if err = check(keys, []byte(text), f["sign"]); err == nil {
-			return nil
+			return []byte(text), nil
 		}
 	}
-	return err
+	return nil, err
 }
 
 // keys are those that may have signed: the named certificate's, or else the public keys of key mode.

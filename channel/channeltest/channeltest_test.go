@@ -32,6 +32,7 @@ func TestEveryDefectIsFound(t *testing.T) {
 		"folds case":             "different keys",
 		"trims":                  "different keys",
 		"does not validate":      "usable number",
+		"claims every wording":   "one signature",
 	}
 	for defect, promise := range defects {
 		t.Run(defect, func(t *testing.T) {

@@ -172,7 +172,34 @@ func unbookableIsQuarantined(tb testing.TB, s Subject) error {
 	return nil
 }
 
-// quarantined demands one hint under the SHA-256 of the bytes as they came.
+// oneSignatureOneClaim holds that whoever captured one message cannot make many claims of it.
+func oneSignatureOneClaim(tb testing.TB, s Subject) error {
+	deliveries := append(s.Unbookable(tb), Delivery{"a payment", s.Payment(tb, Notice{Number: PaymentNumber})},
+		Delivery{"a refund", s.Refund(tb, 0, 0)})
+	for _, delivery := range deliveries {
+		first, err := only(tb, s, delivery.Request)
+		if err != nil {
+			return fmt.Errorf("%s: %w", delivery.Name, err)
+		}
+		accepted := 0
+		for i, other := range s.Reworded(tb, delivery.Request) {
+			again, err := only(tb, s, other)
+			if err != nil {
+				continue // refused is as good: nothing is claimed
+			}
+			if err := sameFact(first, again); err != nil {
+				return fmt.Errorf("%s, wording %d: %w", delivery.Name, i+1, err)
+			}
+			accepted++
+		}
+		if accepted == 0 && len(s.Reworded(tb, delivery.Request)) > 0 {
+			return fmt.Errorf("%s: no other wording is authentic, so this proves nothing", delivery.Name)
+		}
+	}
+	return nil
+}
+
+// quarantined demands one hint under a SHA-256: that of the bytes as they came, or of what was signed of them.
 func quarantined(tb testing.TB, s Subject, r channel.Request) error {
 	hint, err := only(tb, s, r)
 	if err != nil {
@@ -181,9 +208,15 @@ func quarantined(tb testing.TB, s Subject, r channel.Request) error {
 	if hint.Kind != channel.Quarantined {
 		return fmt.Errorf("became %s, want %s", hint.Kind, channel.Quarantined)
 	}
+	if len(hint.BizNo) != 1 || len(hint.BizNo[0]) != 2*sha256.Size {
+		return errors.New("the hint is not keyed by a SHA-256")
+	}
+	if _, err := hex.DecodeString(hint.BizNo[0]); err != nil {
+		return errors.New("the hint is not keyed by a SHA-256 in hex")
+	}
 	sum := sha256.Sum256(r.Body)
-	if want := hex.EncodeToString(sum[:]); len(hint.BizNo) != 1 || hint.BizNo[0] != want {
-		return errors.New("the hint is not keyed by the SHA-256 of the body")
+	if bytes := hex.EncodeToString(sum[:]); len(s.Reworded(tb, r)) == 0 && hint.BizNo[0] != bytes {
+		return errors.New("the hint is not keyed by the SHA-256 of the body, which is what is signed")
 	}
 	if hint.Note == "" {
 		return errors.New("the hint does not say why")

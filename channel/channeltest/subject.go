@@ -68,6 +68,10 @@ type Subject struct {
 	// change at all: the whole body where the channel signs raw bytes.
 	Signed func(body []byte) (from, to int)
 
+	// Reworded returns other raw forms of an authentic delivery under the same signature: white space, escapes, order,
+	// parameters that are not signed. Empty where the channel signs raw bytes.
+	Reworded func(tb testing.TB, r channel.Request) []channel.Request
+
 	// Held and Refusing are the exact answers for "we hold it" and "send it again", from the channel's documents.
 	Held, Refusing channel.Reply
 	// Secrets are the texts that must never be seen in an error or a note. Empty only if the receiving side of this
@@ -81,7 +85,7 @@ const PaymentNumber = "7892259488292938"
 // complete reports what is missing in a subject, so that nothing is left out by accident.
 func (s Subject) complete(tb testing.TB) error {
 	if s.New == nil || s.Payment == nil || s.Refund == nil || s.Authentic == nil || s.Refused == nil ||
-		s.Unbookable == nil || s.Signed == nil {
+		s.Unbookable == nil || s.Signed == nil || s.Reworded == nil {
 		return errors.New("the subject leaves out a function")
 	}
 	if s.Received.IsZero() || len(s.Messages) == 0 || s.Account.Tenant <= 0 || len(s.Unbookable(tb)) == 0 {
@@ -114,6 +118,7 @@ func checks() []check {
 		{"two refunds of a payment are two facts and no payment", refundsAreFacts},
 		{"a refusal has its one reason and tells nothing", refusalsHaveOneReason},
 		{"an authentic message that cannot be booked is quarantined", unbookableIsQuarantined},
+		{"one signature makes one claim, however it is worded", oneSignatureOneClaim},
 		{"a changed byte is never believed", changedBytesAreNotBelieved},
 		{"a delivery of any form is answered", anyFormIsAnswered},
 		{"Parse changes nothing", parseChangesNothing},

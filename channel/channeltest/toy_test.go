@@ -1,6 +1,7 @@
 package channeltest
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -8,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -72,7 +74,10 @@ func (t toy) Parse(_ context.Context, r channel.Request) (channel.Parsed, error)
 		}
 		return channel.Parsed{}, channel.ErrForged
 	}
-	return t.decode(r.Body)
+	if t.defect == "claims every wording" {
+		return t.decode(r.Body)
+	}
+	return t.decode(bytes.TrimSpace(r.Body))
 }
 
 func (t toy) decode(body []byte) (channel.Parsed, error) {
@@ -116,7 +121,7 @@ func (t toy) decode(body []byte) (channel.Parsed, error) {
 func toyMAC(secret []byte, nonce string, body []byte) string {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte(nonce + "\n"))
-	mac.Write(body)
+	mac.Write(bytes.TrimSpace(body)) // white space around a toy's message is not signed
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
@@ -186,7 +191,11 @@ func toySubject(defect string) Subject {
 				{"not JSON", toyRequest(toySecret, "0", []byte("paid!"))},
 			}
 		},
-		Signed:   func(body []byte) (int, int) { return 0, len(body) },
+		Signed: func(body []byte) (int, int) { return 0, len(body) },
+		Reworded: func(_ testing.TB, r channel.Request) []channel.Request {
+			r.Body = append(slices.Clone(r.Body), '\n')
+			return []channel.Request{r}
+		},
 		Held:     channel.Reply{Status: 200, ContentType: "text/plain", Body: []byte("ok")},
 		Refusing: channel.Reply{Status: 500, ContentType: "text/plain", Body: []byte("fail")},
 		Secrets:  []string{toySecret},

@@ -131,6 +131,7 @@ func subject(tb testing.TB) channeltest.Subject {
 		Refused:    func(tb testing.TB) []channeltest.Refusal { return refusals(tb, key, stranger) },
 		Unbookable: func(tb testing.TB) []channeltest.Delivery { return unbookable(tb, key) },
 		Signed:     func(body []byte) (int, int) { return 0, len(body) },
+		Reworded:   func(testing.TB, channel.Request) []channel.Request { return nil },
 		Held:       channel.Reply{Status: 200, ContentType: "text/plain", Body: []byte("success")},
 		Refusing:   channel.Reply{Status: 500, ContentType: "text/plain", Body: []byte("fail")},
 	}

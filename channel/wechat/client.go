@@ -133,8 +133,8 @@ func (id identity) check(merchants, apps []string) error {
 	return nil
 }
 
-func (id identity) quarantine(body []byte, why error) channel.Parsed {
-	return channel.Parsed{Hints: []channel.Hint{channel.Quarantine(id.account, body, why.Error())}}
+func (id identity) quarantine(signed []byte, why error) channel.Parsed {
+	return channel.Parsed{Hints: []channel.Hint{channel.Quarantine(id.account, signed, why.Error())}}
 }
 
 // tooBig refuses what cannot be a notification by its size alone.

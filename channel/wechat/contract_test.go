@@ -63,6 +63,7 @@ func (p platform) subject() channeltest.Subject {
 		Refused:    p.refusals,
 		Unbookable: p.unbookable,
 		Signed:     func(body []byte) (int, int) { return 0, len(body) },
+		Reworded:   func(testing.TB, channel.Request) []channel.Request { return nil },
 		Held: channel.Reply{Status: 200, ContentType: "application/json",
 			Body: []byte(`{"code":"SUCCESS","message":"OK"}`)},
 		Refusing: channel.Reply{Status: 500, ContentType: "application/json",

@@ -5,6 +5,7 @@ import (
 	"crypto/cipher"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -102,18 +103,20 @@ func (c *ClientV2) Parse(_ context.Context, r channel.Request) (channel.Parsed, 
 			return channel.Parsed{}, err
 		}
 	}
+	signed := signedFields(fields)
 	read := c.payment
 	if fields["req_info"] != "" {
 		read = c.refund
+		signed = []byte(fields["req_info"])
 	}
 	event, err := read(fields)
 	if errors.Is(err, channel.ErrIdentity) || errors.Is(err, channel.ErrForged) {
 		return channel.Parsed{}, err
 	}
 	if err != nil {
-		return c.quarantine(r.Body, err), nil
+		return c.quarantine(signed, err), nil
 	}
-	return channel.One(c.account, event, r.Body), nil
+	return channel.One(c.account, event, signed), nil
 }
 
 // payment reads a payment notification: the same fact, with the same key and digest, as v3 tells it.
@@ -142,27 +145,58 @@ func (c *ClientV2) payment(fields map[string]string) (channel.Event, error) {
 		HappenedAt: instant("20060102150405", fields["time_end"])}, nil
 }
 
-// ambiguous finds messages whose signed text stands for other fields too. The text joins the fields by "&" without
-// escaping, so "a=1&b=2" may be two fields or one; whoever has seen a signed message can hide a field in the value
-// before it. A number of WeChat Pay's never holds "&", and the one field whose absence means something is fee_type.
+// decisiveV2 are the fields that say whose message it is and what it says. All others are signed and ignored.
+func decisiveV2() []string {
+	return []string{"appid", "mch_id", "transaction_id", "out_trade_no", "total_fee", "fee_type", "return_code",
+		"result_code", "time_end", "req_info", "trade_state"}
+}
+
+// ambiguous finds messages whose signed text can be cut into fields in another way that says something else. The text
+// joins the fields by "&" without escaping, so "a=1&b=2" may be two fields or one. Whoever has captured a message, or
+// chooses a part of one (attach is the shop's own echo), can move those borders under the same signature: hide the true
+// amount in a field that nobody reads, or bring one of his own out of it.
+//
+// A decisive value never holds a separator. So a decisive field that stands inside another one's value could come out
+// of it only if the next piece of the text were a field too, and fields are signed in the order of their names.
 func ambiguous(fields map[string]string) bool {
-	if strings.Contains(fields["transaction_id"]+fields["out_trade_no"], "&") {
-		return true
-	}
-	if fields["fee_type"] != "" {
-		return false
-	}
-	for _, value := range fields {
-		if strings.Contains(value, "&fee_type=") {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(fields)), func(name string) bool {
+		return name == "sign" || fields[name] == ""
+	})
+	for i, name := range names {
+		decisive := slices.Contains(decisiveV2(), name)
+		if decisive && name != "req_info" && strings.ContainsAny(fields[name], "&=") {
 			return true
+		}
+		pieces := strings.Split(fields[name], "&")
+		for j, piece := range pieces[1:] {
+			hidden, _, _ := strings.Cut(piece, "=")
+			if !slices.Contains(decisiveV2(), hidden) {
+				continue
+			}
+			next, isField := "", true
+			switch {
+			case j+2 < len(pieces):
+				next, _, isField = strings.Cut(pieces[j+2], "=")
+			case i+1 < len(names):
+				next = names[i+1]
+			}
+			if isField && (next == "" || next > hidden) {
+				return true
+			}
 		}
 	}
 	return false
 }
 
+// refundID reports whether s looks like WeChat Pay's own number of a refund: digits.
+func refundID(s string) bool {
+	return s != "" && len(s) <= 32 && strings.Trim(s, "0123456789") == ""
+}
+
 // refund reads a refund notification, of which no part is signed. That its req_info opens shows that somebody who
 // knew the API key once made each of its blocks, but not that these blocks belong together. So it never books
-// anything: it makes the house ask WeChat Pay. The key names what was told, a repeat is no new question.
+// anything: it makes the house ask WeChat Pay. The key names what was told, a repeat is no new question. What does not even name a
+// refund is refused: blocks can be put together in any number of ways, and none of them may become a claim.
 func (c *ClientV2) refund(fields map[string]string) (channel.Event, error) {
 	inner, err := c.openReqInfo(fields["req_info"])
 	if err != nil {
@@ -172,8 +206,12 @@ func (c *ClientV2) refund(fields map[string]string) (channel.Event, error) {
 		return channel.Event{}, fmt.Errorf("%w: another merchant or application", channel.ErrIdentity)
 	}
 	id, state := inner["refund_id"], inner["refund_status"]
-	if id == "" || state == "" {
-		return channel.Event{}, errIncomplete
+	readable := refundID(id) && slices.Contains([]string{"SUCCESS", "CHANGE", "REFUNDCLOSE"}, state)
+	for _, name := range []string{"out_trade_no", "transaction_id", "out_refund_no"} {
+		readable = readable && (inner[name] == "" || channel.ValidNumber(inner[name]))
+	}
+	if !readable {
+		return channel.Event{}, fmt.Errorf("%w: not signed, and it names no refund and state", channel.ErrForged)
 	}
 	e := channel.Event{Kind: channel.QueryDue, BizNo: []string{id, state}, OrderNo: inner["out_trade_no"],
 		TradeNo: inner["transaction_id"], RefundNo: inner["out_refund_no"],

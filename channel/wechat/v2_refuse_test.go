@@ -54,6 +54,21 @@ func refusalsV2(tb testing.TB) []channeltest.Refusal {
 	for name, body := range malformedXML(good) {
 		refusals = append(refusals, channeltest.Refusal{Name: name, Request: post(body), Want: channel.ErrMalformed})
 	}
+	return append(refusals, unreadableRefunds(tb)...)
+}
+
+// unreadableRefunds open under the key and name no refund. They are not signed, so they must not even be kept.
+func unreadableRefunds(tb testing.TB) []channeltest.Refusal {
+	tb.Helper()
+	var refusals []channeltest.Refusal
+	for name, changes := range map[string]fields{
+		"no number": {"refund_id": "-"}, "no state": {"refund_status": ""}, "no such state": {"refund_status": "success"},
+		"number too long": {"refund_id": strings.Repeat("5", 200)}, "no digits": {"refund_id": "50000x"},
+		"control": {"out_refund_no": "R\t1"}, "long order": {"out_trade_no": strings.Repeat("1", 65)},
+	} {
+		refusals = append(refusals, channeltest.Refusal{Name: "refund: " + name, Request: refund2(tb, changes),
+			Want: channel.ErrForged})
+	}
 	return refusals
 }
 
@@ -117,12 +132,6 @@ func unbookableV2(tb testing.TB) []channeltest.Delivery {
 		"the currency hidden":            {"device_info": "pos-1&fee_type=USD", "fee_type": "-"},
 	} {
 		deliveries = append(deliveries, channeltest.Delivery{Name: "payment: " + name, Request: pay2(changes)})
-	}
-	for name, changes := range map[string]fields{
-		"no number": {"refund_id": "-"}, "no state": {"refund_status": ""},
-		"number too long": {"refund_id": strings.Repeat("5", 200)}, "control": {"out_refund_no": "R\t1"},
-	} {
-		deliveries = append(deliveries, channeltest.Delivery{Name: "refund: " + name, Request: refund2(tb, changes)})
 	}
 	return deliveries
 }

@@ -11,6 +11,7 @@ import (
 	"encoding/xml"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -188,6 +189,7 @@ func subjectV2() channeltest.Subject {
 			from := bytes.Index(body, []byte("<total_fee><![CDATA[")) + len("<total_fee><![CDATA[")
 			return from, from + len("1999")
 		},
+		Reworded: reworded,
 		Held: channel.Reply{Status: 200, ContentType: "text/xml", Body: []byte("<xml><return_code><![CDATA[SUCCESS]]>" +
 			"</return_code><return_msg><![CDATA[OK]]></return_msg></xml>")},
 		Refusing: channel.Reply{Status: 500, ContentType: "text/xml", Body: []byte("<xml><return_code><![CDATA[FAIL]]>" +
@@ -214,4 +216,17 @@ func authenticV2(tb testing.TB, message []byte) channel.Request {
 	}
 	delete(f, "")
 	return post(f.sign(hmacType, apiKey).encode("xml", false))
+}
+
+// reworded writes the same fields with other white space, with escapes instead of CDATA, and with an empty field, which
+// is not signed.
+func reworded(_ testing.TB, r channel.Request) []channel.Request {
+	body := string(r.Body)
+	escaped := regexp.MustCompile(`(?s)<!\[CDATA\[(.*?)\]\]>`).ReplaceAllStringFunc(body, func(data string) string {
+		var b bytes.Buffer
+		_ = xml.EscapeText(&b, []byte(data[len("<![CDATA["):len(data)-len("]]>")]))
+		return b.String()
+	})
+	return []channel.Request{post([]byte(strings.Replace(body, "<xml>", "<xml>\n  ", 1))), post([]byte(escaped)),
+		post([]byte(strings.Replace(body, "<xml>", "<xml><zzz></zzz>", 1)))}
 }

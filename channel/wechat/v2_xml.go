@@ -104,13 +104,17 @@ func (d *flatDocument) start(t xml.StartElement) error {
 // signedText joins all fields that are not empty, but for sign itself, by name. Fields that nobody knows belong to it:
 // WeChat Pay adds new ones without notice.
 func signedText(fields map[string]string, apiKey string) []byte {
+	return append(signedFields(fields), "key="+apiKey...)
+}
+
+// signedFields is the signed text without the key: the same for every way in which it can be cut into fields.
+func signedFields(fields map[string]string) []byte {
 	var b bytes.Buffer
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if name != "sign" && fields[name] != "" {
 			b.WriteString(name + "=" + fields[name] + "&")
 		}
 	}
-	b.WriteString("key=" + apiKey)
 	return b.Bytes()
 }
 
