@@ -169,8 +169,8 @@ func scanClaim(rows *sql.Rows) (gate.Row, error) {
 	var r gate.Row
 	var leaseOver int
 	err := rows.Scan(&r.Tenant, &r.Key, &r.Digest, &r.State, &r.Owner, &r.Fence, &r.CreatedUs, &r.HandledUs, &r.Outcome,
-		&r.Instance, &leaseOver, &r.Attempts, &r.Failures, &r.Reason, &r.Detail, &r.DueUs, &r.LateUs, &r.OrderNo, &r.Amount.Minor,
-		&r.Amount.Currency, &r.Event)
+		&r.Instance, &leaseOver, &r.Attempts, &r.Failures, &r.Reason, &r.Detail, &r.DueUs, &r.LateUs, &r.OrderNo,
+		&r.Amount.Minor, &r.Amount.Currency, &r.Event)
 	r.LeaseOver = leaseOver == 1
 	return r, err
 }

@@ -16,8 +16,8 @@ const (
 	sqlQueryColumns = `SELECT q.tenant_id, q.order_no, q.channel, q.account, q.due_us, q.tries, q.asked_us, q.answer,
  o.state, o.amount_minor, o.currency, o.created_us, $NOW - o.created_us FROM order_query q
  JOIN channel_order o ON o.tenant_id = q.tenant_id AND o.order_no = q.order_no `
-	sqlDueQueries = sqlQueryColumns + `WHERE q.tenant_id = ? AND q.channel = ? AND q.account = ? AND q.due_us >= ? AND q.due_us <= $NOW - ?
- ORDER BY q.due_us LIMIT ?`
+	sqlDueQueries = sqlQueryColumns + `WHERE q.tenant_id = ? AND q.channel = ? AND q.account = ? AND q.due_us >= ?
+ AND q.due_us <= $NOW - ? ORDER BY q.due_us LIMIT ?`
 	sqlOpenQueries = sqlQueryColumns + `WHERE q.tenant_id = ? AND o.state = 'open' AND q.order_no > ?
  AND o.created_us <= $NOW - ? ORDER BY q.order_no LIMIT ?`
 	sqlTakeQuery = `UPDATE order_query SET tries = tries + 1, due_us = $NOW + ?, asked_us = $NOW

@@ -191,9 +191,11 @@ func TestNoAnswerSaysNothingAboutTheMoney(t *testing.T) {
 	g.say(queryMethod, trade(nil))
 	payer := g.payer(t, func(c *alipay.PayerConfig) { c.HTTP = http.DefaultClient })
 	for name, respond := range map[string]http.HandlerFunc{
-		"500":             func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) },
-		"404":             func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) },
-		"redirect":        func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", 307) },
+		"500": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) },
+		"404": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) },
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+		},
 		"connection lost": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 		"body cut": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")

@@ -118,7 +118,9 @@ func TestWhatTheTransportSays(t *testing.T) {
 		"403 of somebody else":        {write(403, "<html>"), channel.ErrUnanswered},
 		"400 with a good answer":      {write(400, order(t, "SUCCESS", nil)), channel.ErrUnanswered},
 		"400 that says so in its way": {write(400, illegalSign), channel.ErrRefused},
-		"redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", 307) },
+		"redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+		},
 			channel.ErrUnanswered},
 		"connection lost": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 			channel.ErrUnanswered},

@@ -195,8 +195,8 @@ func refundID(s string) bool {
 
 // refund reads a refund notification, of which no part is signed. That its req_info opens shows that somebody who
 // knew the API key once made each of its blocks, but not that these blocks belong together. So it never books
-// anything: it makes the house ask WeChat Pay. The key names what was told, a repeat is no new question. What does not even name a
-// refund is refused: blocks can be put together in any number of ways, and none of them may become a claim.
+// anything: it makes the house ask WeChat Pay. The key names what was told, a repeat is no new question. What does not
+// even name a refund is refused: blocks can be put together in any number of ways, and none may become a claim.
 func (c *ClientV2) refund(fields map[string]string) (channel.Event, error) {
 	inner, err := c.openReqInfo(fields["req_info"])
 	if err != nil {
