@@ -33,6 +33,8 @@ func (s *Server) routeAPI(mux *http.ServeMux) {
 	s.routeEvents(api)
 	s.routeJournal(api)
 	s.routeClaims(api)
+	s.routeOperations(api)
+	s.routeSuspense(api)
 }
 
 // operation describes one route of the API; failures are the statuses that it may answer beside its success.

@@ -215,8 +215,10 @@ func TestTheAPIDescribesItself(t *testing.T) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	want := []string{"/v1/accounts", "/v1/claims", "/v1/claims/inherited", "/v1/events/{key}", "/v1/journal",
-		"/v1/orders", "/v1/orders/{order_no}", "/v1/trial-balance"}
+	want := []string{"/v1/accounts", "/v1/claims", "/v1/claims/inherited", "/v1/claims/{key}/forecast",
+		"/v1/claims/{key}/link", "/v1/claims/{key}/reject", "/v1/claims/{key}/retry", "/v1/claims/{key}/suspense",
+		"/v1/events/{key}", "/v1/journal", "/v1/open-orders", "/v1/orders", "/v1/orders/{order_no}", "/v1/risk",
+		"/v1/suspense", "/v1/suspense/{channel}/{trade_no}/moves", "/v1/trial-balance"}
 	if !slices.Equal(names, want) {
 		t.Errorf("paths %v, want %v", names, want)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/paidonce/paidonce/gate"
 	"github.com/paidonce/paidonce/ledger"
+	"github.com/paidonce/paidonce/money"
 	"github.com/paidonce/paidonce/store"
 )
 
@@ -24,17 +25,23 @@ type claimView struct {
 	HandledUs int64       `json:"handled_us,omitempty"`
 	Age       int64       `json:"age_seconds" doc:"since it was claimed"`
 
-	Reason    string `json:"reason,omitempty" doc:"why it is not booked"`
-	Detail    string `json:"detail,omitempty"`
-	Attempts  int    `json:"attempts,omitempty" doc:"leases taken so far, of unfinished claims"`
-	NextTryUs int64  `json:"next_try_us,omitempty"`
+	Reason    string        `json:"reason,omitempty" doc:"why it is not booked"`
+	Detail    string        `json:"detail,omitempty"`
+	Amount    *money.Amount `json:"amount,omitempty" doc:"what is at stake, where the report says"`
+	Failures  int           `json:"failures,omitempty" doc:"technical failures in a row"`
+	Attempts  int           `json:"attempts,omitempty" doc:"leases taken so far, of unfinished claims"`
+	NextTryUs int64         `json:"next_try_us,omitempty"`
 }
 
 func (s *Server) viewOf(row gate.Row) claimView {
+	var amount *money.Amount
+	if !row.Amount.IsZero() {
+		amount = &row.Amount
+	}
 	return claimView{Key: row.Key, State: row.State.String(), Digest: row.Digest, Fence: row.Fence,
 		Instance: row.Instance, OrderNo: row.OrderNo, Outcome: row.Outcome, CreatedUs: row.CreatedUs,
-		HandledUs: row.HandledUs, Age: max((s.opt.Clock().UnixMicro()-row.CreatedUs)/1_000_000, 0),
-		Reason: row.Reason, Detail: row.Detail, Attempts: row.Attempts, NextTryUs: row.DueUs}
+		HandledUs: row.HandledUs, Age: max((s.opt.Clock().UnixMicro()-row.CreatedUs)/1_000_000, 0), Amount: amount,
+		Reason: row.Reason, Detail: row.Detail, Failures: row.Failures, Attempts: row.Attempts, NextTryUs: row.DueUs}
 }
 
 type claimPage struct {
@@ -56,6 +63,7 @@ type eventFile struct {
 	Claim       claimView         `json:"claim"`
 	Deliveries  []store.Delivery  `json:"deliveries" nullable:"false"`
 	Steps       []store.Step      `json:"steps" nullable:"false"`
+	Actions     []store.Action    `json:"actions" nullable:"false" doc:"what people did"`
 	Bookings    []ledger.Recorded `json:"bookings" nullable:"false"`
 	Explanation string            `json:"explanation" doc:"the same in plain words"`
 }
@@ -95,7 +103,8 @@ func (s *Server) getEvent(ctx context.Context, in *eventPath) (*answerOf[eventFi
 		return nil, s.problem(ctx, err)
 	}
 	return &answerOf[eventFile]{eventFile{Claim: s.viewOf(line.Claim), Deliveries: list(line.Deliveries),
-		Steps: list(line.Steps), Bookings: whole(line.Bookings), Explanation: Explain(line)}}, nil
+		Steps: list(line.Steps), Actions: list(line.Actions), Bookings: whole(line.Bookings),
+		Explanation: Explain(line)}}, nil
 }
 
 func (s *Server) listClaims(ctx context.Context, in *claimQuery) (*answerOf[claimPage], error) {

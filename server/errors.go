@@ -7,6 +7,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/paidonce/paidonce"
+	"github.com/paidonce/paidonce/channel"
 	"github.com/paidonce/paidonce/gate"
 	"github.com/paidonce/paidonce/money"
 	"github.com/paidonce/paidonce/order"
@@ -36,6 +38,12 @@ func answers() []answer {
 		{gate.ErrKey, http.StatusUnprocessableEntity, "key_invalid", "want CHANNEL:number:EVENT in canonical form",
 			"path.key"},
 		{gate.ErrNoClaim, http.StatusNotFound, "event_unknown", "no event of this key was ever claimed", "path.key"},
+		{paidonce.ErrNoReason, http.StatusUnprocessableEntity, "reason_missing",
+			"actor and why must be 1 to 500 bytes of text without control characters", "body.why"},
+		{paidonce.ErrInWork, http.StatusConflict, "event_in_work",
+			"somebody works on the event at this moment; try again in a few seconds", "path.key"},
+		{paidonce.ErrUnfit, http.StatusConflict, "action_unfit", "", ""},
+		{channel.ErrEvent, http.StatusUnprocessableEntity, "event_invalid", "", "body"},
 		{errOneOf, http.StatusUnprocessableEntity, "query_invalid", "give either cause or order_no", "query.cause"},
 		{store.ErrToken, http.StatusUnauthorized, "token_invalid", "a valid bearer token is needed", ""},
 		{store.ErrCommitUnknown, http.StatusServiceUnavailable, "outcome_unknown",

@@ -26,6 +26,9 @@ func Explain(line store.Timeline) string {
 	for _, step := range line.Steps {
 		said = append(said, explainStep(step))
 	}
+	for _, a := range line.Actions {
+		said = append(said, fmt.Sprintf("%s: %s did %q, because: %s.", at(a.AtUs), a.Actor, a.What, a.Why))
+	}
 	return strings.Join(append(said, explainBooking(line)), "\n")
 }
 

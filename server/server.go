@@ -69,6 +69,7 @@ type Store interface {
 	Orders
 	Books
 	Claims
+	Operations
 }
 
 var _ Store = (*store.Store)(nil)
@@ -87,6 +88,8 @@ type Options struct {
 	Logger   *slog.Logger // nil: no log
 	Clock    func() time.Time
 	Version  string // of the program, for the API's description
+	// Overdue is the age at which an open order counts as money at risk; 10 min.
+	Overdue time.Duration
 }
 
 // Server answers HTTP. It is safe for concurrent use.
@@ -106,6 +109,9 @@ func New(opt Options) (*Server, error) {
 	}
 	if opt.Logger == nil {
 		opt.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opt.Overdue <= 0 {
+		opt.Overdue = 10 * time.Minute
 	}
 	channels, err := byAddress(opt.Channels)
 	if err != nil {
