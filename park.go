@@ -26,6 +26,33 @@ const (
 	ReasonQuarantined   = "quarantined"     // a hint: authentic, but nobody can read it; a person must look
 )
 
+// Needs says, for people, what drives an event on that is held for a reason, or who must act.
+func Needs(reason string) string {
+	switch reason {
+	case "":
+		return "nothing: it is being worked on"
+	case WaitingOrder:
+		return "the order: creating it books the event at once; or link it to another order, or post it to suspense"
+	case WaitingPayment:
+		return "its payment: booking it books the event at once"
+	case order.AmountMismatch:
+		return "the channel's word on the amount when it is asked, or a person: suspense, link or reject"
+	case order.CurrencyMismatch, order.AccountMismatch:
+		return "a person: suspense, link or reject"
+	case ReasonNotInSuspense:
+		return "a person: reject the move, or wait for the money"
+	case ReasonFailed:
+		return "nothing: it is tried again with growing pauses"
+	case ReasonShelved:
+		return "a person: see the detail, remove the cause, then retry; it is tried daily by itself"
+	case ReasonQueryDue:
+		return "the channel's answer about a refund, or a person: reject it when it is dealt with"
+	case ReasonQuarantined, ReasonUnknownKind:
+		return "a person: look at the kept delivery, then reject it when it is dealt with"
+	}
+	return "a person"
+}
+
 // shelfAfter is how many technical failures in a row put an event on the shelf.
 const shelfAfter = 20
 

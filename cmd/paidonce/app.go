@@ -103,8 +103,8 @@ written as itself, as ${NAME}, which is the environment variable NAME, or as fil
 // commands lists the constructors of the top-level commands, in the order of the help.
 func commands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
-		serveCommand, demoCommand, migrateCommand, configCommand, tokenCommand, whyCommand, ordersCommand, sandboxCommand,
-		ledgerCommand, adoptCommand, versionCommand,
+		serveCommand, demoCommand, migrateCommand, configCommand, tokenCommand, whyCommand, orphansCommand,
+		suspenseCommand, ordersCommand, sandboxCommand, ledgerCommand, adoptCommand, versionCommand,
 	}
 }
 

@@ -54,6 +54,7 @@ type life struct {
 	HandledUs   int64             `json:"handled_us,omitempty"`
 	Deliveries  []store.Delivery  `json:"deliveries"`
 	Steps       []store.Step      `json:"steps"`
+	Actions     []store.Action    `json:"actions"`
 	Bookings    []ledger.Recorded `json:"bookings"`
 	Explanation string            `json:"explanation"`
 }
@@ -62,7 +63,7 @@ func lifeOf(line store.Timeline) life {
 	c := line.Claim
 	return life{Key: c.Key, State: c.State.String(), Outcome: c.Outcome, Reason: c.Reason, Instance: c.Instance,
 		Fence: c.Fence, CreatedUs: c.CreatedUs, HandledUs: c.HandledUs, Deliveries: list(line.Deliveries),
-		Steps: list(line.Steps), Bookings: list(line.Bookings), Explanation: server.Explain(line)}
+		Steps: list(line.Steps), Actions: list(line.Actions), Bookings: list(line.Bookings), Explanation: server.Explain(line)}
 }
 
 // moment is one line of a timeline.
@@ -78,6 +79,9 @@ func (a *app) printLife(line store.Timeline) error {
 	}
 	for _, s := range line.Steps {
 		moments = append(moments, moment{s.AtUs, s.What, s.Instance, s.Detail})
+	}
+	for _, act := range line.Actions {
+		moments = append(moments, moment{act.AtUs, act.What + " by " + act.Actor, "", act.Why})
 	}
 	for _, b := range line.Bookings {
 		moments = append(moments, moment{b.BookedUs, "booking", "", fmt.Sprintf("%s, chain %s, %d entries", b.ID, b.Chain,

@@ -70,12 +70,13 @@ func mariadb() software {
 		name: "mariadb", driver: "mysql", variable: "PAIDONCE_TEST_MARIADB", user: "mysql", stop: syscall.SIGTERM,
 		prepare: func(data string) ([]string, error) {
 			install, err := find("mariadb-install-db", "/usr/bin")
-			return []string{install, "--no-defaults", "--datadir=" + data, "--skip-test-db",
+			return []string{install, "--no-defaults", "--datadir=" + data, "--tmpdir=" + data, "--skip-test-db",
 				"--auth-root-authentication-method=normal"}, err
 		},
 		serve: func(data string, port int) ([]string, error) {
 			server, err := find("mariadbd", "/usr/sbin")
-			return []string{server, "--no-defaults", "--datadir=" + data, "--port=" + strconv.Itoa(port),
+			// A server that starts clears its folder for temporary tables, so no two may share one.
+			return []string{server, "--no-defaults", "--datadir=" + data, "--tmpdir=" + data, "--port=" + strconv.Itoa(port),
 				"--bind-address=" + loopback, "--socket=" + data + ".sock", "--pid-file=" + data + ".pid",
 				"--skip-name-resolve", "--skip-log-bin", "--max-connections=500", "--innodb-buffer-pool-size=128M",
 				"--innodb-flush-log-at-trx-commit=1", "--character-set-server=utf8mb4"}, err
