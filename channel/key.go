@@ -26,12 +26,16 @@ func ParsePublicKey(text string) (*rsa.PublicKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	if kind == "RSA PUBLIC KEY" {
+	switch kind {
+	case "", "PUBLIC KEY":
+	case "RSA PUBLIC KEY":
 		key, err := x509.ParsePKCS1PublicKey(der)
 		if err != nil {
 			return nil, fmt.Errorf("%w: not a PKCS #1 public key", ErrPublicKey)
 		}
 		return key, UsableKey(key)
+	default:
+		return nil, fmt.Errorf("%w: the PEM block is no public key", ErrPublicKey)
 	}
 	parsed, err := x509.ParsePKIXPublicKey(der)
 	if err != nil {
@@ -61,14 +65,12 @@ func ParseCertificate(text string) (*x509.Certificate, *rsa.PublicKey, error) {
 	return cert, key, UsableKey(key)
 }
 
+// keyBytes reads one PEM block of whatever kind, or bare base64, which has no kind.
 func keyBytes(text string) (der []byte, kind string, err error) {
 	if strings.Contains(text, "-----BEGIN") {
 		block, rest := pem.Decode([]byte(text))
 		if block == nil || strings.TrimSpace(string(rest)) != "" {
 			return nil, "", fmt.Errorf("%w: not one PEM block", ErrPublicKey)
-		}
-		if block.Type != "PUBLIC KEY" && block.Type != "RSA PUBLIC KEY" {
-			return nil, "", fmt.Errorf("%w: the PEM block is no public key", ErrPublicKey)
 		}
 		return block.Bytes, block.Type, nil
 	}
@@ -76,7 +78,7 @@ func keyBytes(text string) (der []byte, kind string, err error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("%w: neither PEM nor base64", ErrPublicKey)
 	}
-	return der, "PUBLIC KEY", nil
+	return der, "", nil
 }
 
 // UsableKey reports whether a key is there and long enough to be trusted.
