@@ -46,8 +46,9 @@ func DSN(path string, writing bool) (string, error) {
 	return dsn, nil
 }
 
-// Open opens the file, creating it if needed. There is one writing connection: SQLite has one writer anyway, and a
-// queue in the pool is fairer than polling for the file's lock.
+// Open opens the file at the first use, creating it for its owner alone (mode 0600) if needed; an existing file keeps
+// its mode, see Exposed. There is one writing connection: SQLite has one writer anyway, and a queue in the pool is
+// fairer than polling for the file's lock.
 func Open(path string, clock func() time.Time) (*store.Store, error) {
 	writing, err := DSN(path, true)
 	if err != nil {
@@ -57,15 +58,17 @@ func Open(path string, clock func() time.Time) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	writer, err := sql.Open("sqlite", writing)
+	file := &privateFile{path: path}
+	toWrite, err := file.connector(writing)
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: %w", err)
+		return nil, err
 	}
+	toRead, err := file.connector(reading)
+	if err != nil {
+		return nil, err
+	}
+	writer, reader := sql.OpenDB(toWrite), sql.OpenDB(toRead)
 	writer.SetMaxOpenConns(1)
-	reader, err := sql.Open("sqlite", reading)
-	if err != nil {
-		return nil, errors.Join(err, writer.Close())
-	}
 	reader.SetMaxOpenConns(8)
 	return store.New(store.Options{Pools: store.Pools{Main: writer, Gate: writer, Read: reader}, Dialect: Dialect(),
 		Clock: clock})
