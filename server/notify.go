@@ -28,10 +28,7 @@ func (s *Server) notify(w http.ResponseWriter, r *http.Request) {
 	target := s.channels[r.PathValue("channel")+"/"+r.PathValue("account")]
 	switch {
 	case target == nil:
-		// A mistyped address must never look like an acknowledgement, whatever the channel takes for one.
-		s.opt.Logger.WarnContext(r.Context(), "notification to an unknown address",
-			"channel", clip(r.PathValue("channel")), "account", clip(r.PathValue("account")), "remote", r.RemoteAddr)
-		plain(w, http.StatusNotFound, "no such notification address\n")
+		s.unknownAddress(w, r)
 		return
 	case r.Method != http.MethodPost:
 		w.Header().Set("Allow", http.MethodPost)
@@ -104,9 +101,6 @@ func (s *Server) accept(ctx context.Context, a channel.Account, e channel.Event,
 	}
 	return s.opt.House.Accept(ctx, e, raw)
 }
-
-// clip bounds what a stranger can write into the log.
-func clip(s string) string { return s[:min(len(s), 64)] }
 
 // refuse logs a delivery that was not taken, without a byte of what it says.
 func (s *Server) refuse(r *http.Request, target channel.Channel, length int, err error) {

@@ -124,7 +124,7 @@ func New(opt Options) (*Server, error) {
 	mux.HandleFunc("GET /readyz", s.readyz)
 	mux.HandleFunc("GET /{$}", s.root)
 	s.routeAPI(mux)
-	s.handler = s.guard(mux)
+	s.handler = s.guard(s.strays(mux))
 	return s, nil
 }
 
