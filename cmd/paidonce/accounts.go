@@ -47,6 +47,8 @@ type accountConfig struct {
 	TerminalSNs []string `yaml:"terminal_sns,omitempty" of:"sqb"`
 
 	PublicKeys []publicKeyConfig `yaml:"public_keys,omitempty" of:"wechat alipay sqb"`
+
+	Ask *askConfig `yaml:"ask,omitempty"` // how to ask about orders that nobody called back for
 }
 
 // publicKeyConfig is a file with a public key of the channel. Only WeChat Pay gives its keys ids.
@@ -137,7 +139,7 @@ func (a accountConfig) check(path string) error {
 	case !accountName.MatchString(a.Name):
 		return problemf(path+".name", "must be 1 to 64 small letters, digits and '-'")
 	case a.Tenant <= 0:
-		return problemf(path+".tenant", "must be a positive number")
+		return &problem{path + ".tenant", errTenant}
 	case a.Mode != modeLive && a.Mode != modeSandbox:
 		return problemf(path+".mode", "must be %s or %s", modeLive, modeSandbox)
 	}
@@ -149,6 +151,9 @@ func (a accountConfig) check(path string) error {
 			return problemf(path+"."+key, "channel %s has no such key; it belongs to %s", a.Channel,
 				strings.Join(strings.Fields(of), " and "))
 		}
+	}
+	if err := a.Ask.check(path+".ask", a.Channel); err != nil {
+		return err
 	}
 	for i, key := range a.PublicKeys {
 		if key.File == "" {

@@ -104,7 +104,7 @@ written as itself, as ${NAME}, which is the environment variable NAME, or as fil
 func commands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
 		serveCommand, demoCommand, migrateCommand, configCommand, tokenCommand, whyCommand, orphansCommand,
-		suspenseCommand, ordersCommand, sandboxCommand, ledgerCommand, adoptCommand, versionCommand,
+		suspenseCommand, ordersCommand, sandboxCommand, terminalCommand, ledgerCommand, adoptCommand, versionCommand,
 	}
 }
 

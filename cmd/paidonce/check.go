@@ -20,6 +20,14 @@ func (c *config) check(clock func() time.Time) error {
 	if !slices.Contains([]string{"auto", "json", "text", "pretty"}, c.Log.Format) {
 		return problemf("$.log.format", "must be auto, json, text or pretty")
 	}
+	if c.Metrics != "" {
+		if _, _, err := net.SplitHostPort(c.Metrics); err != nil || c.Metrics == c.Listen {
+			return problemf("$.metrics", "must be HOST:PORT, and not that of listen")
+		}
+	}
+	if _, _, err := c.Ask.durations(); err != nil {
+		return err
+	}
 	if err := c.checkAccounts(); err != nil {
 		return err
 	}

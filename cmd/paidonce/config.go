@@ -16,6 +16,8 @@ type config struct {
 	Database   databaseConfig  `yaml:"database"`
 	Log        logConfig       `yaml:"log"`
 	Accounts   []accountConfig `yaml:"accounts"`
+	Ask        askingConfig    `yaml:"ask,omitempty"`
+	Metrics    string          `yaml:"metrics,omitempty"` // address for Prometheus; empty: none
 	Settlement []ruleConfig    `yaml:"settlement,omitempty"`
 
 	source  *source           // the file that it came from; nil without one

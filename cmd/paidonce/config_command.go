@@ -48,6 +48,7 @@ type checked struct {
 	Mode    string `json:"mode"`
 	Notify  string `json:"notify"`
 	Keys    string `json:"keys"`
+	Asked   bool   `json:"asked"`            // whether its channel is asked about open orders
 	Chains  int    `json:"settlement_rules"` // that can apply to it
 }
 
@@ -66,16 +67,19 @@ func (a *app) checkConfig(output format) error {
 	if _, err := built.endpoints(keys); err != nil {
 		return err
 	}
+	if _, err := built.payers(keys, a.Clock); err != nil {
+		return err
+	}
 	accounts, rows := make([]checked, len(c.Accounts)), make([]table.Row, len(c.Accounts))
 	for i, account := range c.Accounts {
 		said := c.describe(account)
 		accounts[i] = said
-		rows[i] = table.Row{said.Account, said.Channel, said.Tenant, said.Mode, said.Notify, said.Keys, said.Chains}
+		rows[i] = table.Row{said.Account, said.Channel, said.Tenant, said.Mode, said.Notify, said.Keys, said.Asked, said.Chains}
 	}
 	if output == formatJSON {
 		return a.printJSON(accounts)
 	}
-	header := table.Row{"account", "channel", "tenant", "mode", "notify", "keys", "settlement rules"}
+	header := table.Row{"account", "channel", "tenant", "mode", "notify", "keys", "asked", "settlement rules"}
 	if err := a.printTable(header, rows); err != nil {
 		return err
 	}
@@ -85,7 +89,7 @@ func (a *app) checkConfig(output format) error {
 
 func (c *config) describe(account accountConfig) checked {
 	said := checked{Account: account.Name, Channel: account.Channel, Tenant: account.Tenant, Mode: account.Mode,
-		Notify: "/notify/" + account.Channel + "/" + account.Name}
+		Notify: "/notify/" + account.Channel + "/" + account.Name, Asked: account.Ask != nil}
 	verify := len(account.PlatformCertificates) + len(account.Certificates) + len(account.PublicKeys)
 	said.Keys = fmt.Sprintf("%d public, %d secret", verify, len(account.APIv3Keys)+len(account.APIKeys))
 	if account.usesDataKeys() {

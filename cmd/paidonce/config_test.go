@@ -75,8 +75,10 @@ func example(t *testing.T) *place {
 	for name, content := range map[string]string{"example.yaml": string(text),
 		"keys/wechat-platform.pem": keys.WeChatCertificate, "keys/wechat-public.pem": keys.WeChatPublicKey,
 		"keys/alipay-public.pem": keys.AlipayBareKey(), "keys/sqb-public.pem": keys.SQBPublicKey,
-		"secrets/wechat-v2-next": "v2" + strings.Repeat("5", 30) + "\n",
-		"secrets/wechat-v3-keys": "v3" + strings.Repeat("3", 30) + "\nv3" + strings.Repeat("4", 30) + "\n"} {
+		"secrets/wechat-merchant-key.pem": keys.StrangerKey, "secrets/alipay-app-key.pem": keys.StrangerKey,
+		"secrets/sqb-terminal-keys": "100006400000001 k" + strings.Repeat("6", 31) + "\n",
+		"secrets/wechat-v2-next":    "v2" + strings.Repeat("5", 30) + "\n",
+		"secrets/wechat-v3-keys":    "v3" + strings.Repeat("3", 30) + "\nv3" + strings.Repeat("4", 30) + "\n"} {
 		p.write(t, name, content)
 	}
 	return p
@@ -91,17 +93,17 @@ func TestTheExampleIsRightAndItsSecretsStaySecret(t *testing.T) {
 		t.Fatalf("config check lists %+v", accounts)
 	}
 	for i, want := range []checked{
-		{"shop", "wechat", 1, "live", "/notify/wechat/shop", "2 public, 2 secret", 2},
-		{"old-tills", "wechat-v2", 1, "live", "/notify/wechat-v2/old-tills", "0 public, 2 secret", 1},
-		{"shop", "alipay", 1, "live", "/notify/alipay/shop", "1 public, 0 secret", 1},
-		{"shop", "sqb", 2, "live", "/notify/sqb/shop", "1 public, 0 secret", 1},
+		{"shop", "wechat", 1, "live", "/notify/wechat/shop", "2 public, 2 secret", true, 2},
+		{"old-tills", "wechat-v2", 1, "live", "/notify/wechat-v2/old-tills", "0 public, 2 secret", false, 1},
+		{"shop", "alipay", 1, "live", "/notify/alipay/shop", "1 public, 0 secret", true, 1},
+		{"shop", "sqb", 2, "live", "/notify/sqb/shop", "1 public, 0 secret", true, 1},
 	} {
 		if accounts[i] != want {
 			t.Errorf("config check says %+v, want %+v", accounts[i], want)
 		}
 	}
 	printed := p.must(t, "config", "print", "--config", "example.yaml")
-	for _, secret := range []string{secretWord, "v2222", "v2555", "v3333", "v3444"} {
+	for _, secret := range []string{secretWord, "v2222", "v2555", "v3333", "v3444", "k666"} {
 		if strings.Contains(printed, secret) {
 			t.Errorf("config print shows %s", secret)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/paidonce/paidonce"
+	"github.com/paidonce/paidonce/channel"
 	"github.com/paidonce/paidonce/migrate"
 	"github.com/paidonce/paidonce/sandbox"
 	"github.com/paidonce/paidonce/server"
@@ -58,6 +59,7 @@ type service struct {
 	store     *store.Store
 	house     *paidonce.House
 	endpoints []server.Endpoint
+	payers    []channel.Payer
 	handler   *server.Server
 }
 
@@ -78,6 +80,9 @@ func (a *app) serve(ctx context.Context, c *config, pause time.Duration) (err er
 		return err
 	}
 	if s.endpoints, err = c.endpoints(s.keys); err != nil {
+		return err
+	}
+	if s.payers, err = c.payers(s.keys, a.Clock); err != nil {
 		return err
 	}
 	if s.store, err = openStore(c.Database.URL, a.Clock); err != nil {
@@ -121,8 +126,13 @@ func (s *service) build(ctx context.Context, clock func() time.Time, hook func(s
 	if err != nil {
 		return err
 	}
+	after, closeAfter, err := s.config.Ask.durations()
+	if err != nil {
+		return err
+	}
 	s.house, err = paidonce.New(paidonce.Options{Store: s.store, Rules: rules, Instance: s.config.Instance,
-		Logger: s.log, Hook: hook, OnHead: func(head paidonce.LedgerHead) {
+		Logger: s.log, Hook: hook, Payers: s.payers, AskAfter: after, AskRate: s.config.Ask.Rate, CloseAfter: closeAfter,
+		OnHead: func(head paidonce.LedgerHead) {
 			limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
 			if err := ends.keep(limited, head); err != nil {
@@ -137,6 +147,27 @@ func (s *service) build(ctx context.Context, clock func() time.Time, hook func(s
 	return err
 }
 
+// serveMetrics answers scrapes at an address of their own, if one is configured, until the returned function is called.
+func (s *service) serveMetrics(ctx context.Context, broken chan<- error) (stop func(), err error) {
+	if s.config.Metrics == "" {
+		return func() {}, nil
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.config.Metrics)
+	if err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", s.handler.Metrics())
+	web := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second,
+		WriteTimeout: 30 * time.Second, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
+	go func() {
+		if err := web.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			broken <- fmt.Errorf("metrics: %w", err)
+		}
+	}()
+	return func() { _ = web.Close() }, nil
+}
+
 // run serves until ctx ends, then ends in order: say no to the load balancer, accept nothing more, finish what was
 // begun, stop the background work.
 func (s *service) run(ctx context.Context, listener net.Listener, pause time.Duration) error {
@@ -148,10 +179,14 @@ func (s *service) run(ctx context.Context, listener net.Listener, pause time.Dur
 	web := &http.Server{Handler: s.handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second,
 		WriteTimeout: 60 * time.Second, IdleTimeout: 90 * time.Second, MaxHeaderBytes: 32 << 10,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
-	broken := make(chan error, 1)
+	broken := make(chan error, 2)
 	go func() { broken <- web.Serve(listener) }()
+	stopMetrics, err := s.serveMetrics(ctx, broken)
+	if err != nil {
+		return errors.Join(err, web.Close())
+	}
+	defer stopMetrics()
 
-	var err error
 	select {
 	case err = <-broken:
 		err = fmt.Errorf("serve: %w", err)

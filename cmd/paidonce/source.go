@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -61,14 +60,25 @@ func (s *source) unambiguous(file *ast.File) error {
 		numbers = append(numbers, ast.Filter(ast.FloatType, document)...)
 	}
 	for _, node := range numbers {
-		if token := node.GetToken(); !plainNumber.MatchString(token.Value) {
-			return s.at(token.Position.Line, token.Position.Column, errors.New("put this value into quotes"))
+		said := errors.New("put this value into quotes")
+		form := plainNumber
+		if strings.HasSuffix(node.GetPath(), ".tenant") {
+			said, form = errTenant, positiveNumber
+		}
+		if token := node.GetToken(); !form.MatchString(token.Value) {
+			return s.at(token.Position.Line, token.Position.Column, said)
 		}
 	}
 	return nil
 }
 
-var plainNumber = regexp.MustCompile(`^[1-9][0-9]{0,17}$`)
+// errTenant is said of everything else that stands for a tenant.
+var errTenant = errors.New("a tenant is a whole number from 1")
+
+var (
+	plainNumber    = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,17})$`)
+	positiveNumber = regexp.MustCompile(`^[1-9][0-9]{0,17}$`)
+)
 
 // resolve replaces ${NAME} by the environment, reads secrets that have files of their own, and makes paths relative to
 // the configuration's folder.
@@ -100,6 +110,9 @@ func (a *app) resolve(c *config) error {
 		}
 		for j := range account.PublicKeys {
 			account.PublicKeys[j].File = within(folder, account.PublicKeys[j].File)
+		}
+		if err := account.Ask.resolve(a, folder, path+".ask"); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -261,38 +274,3 @@ func find(file *ast.File, path string) ast.Node {
 }
 
 func parent(path string) string { return path[:max(strings.LastIndexAny(path, ".["), 0)] }
-
-// at formats an error with file, line and column, and shows the line with a mark under the column.
-func (s *source) at(line, column int, err error) error {
-	lines := strings.Split(string(s.text), "\n")
-	if line < 1 || line > len(lines) {
-		return fmt.Errorf("%s:%d:%d: %w", s.path, line, column, err)
-	}
-	shown := withoutSecret(lines[line-1])
-	number := fmt.Sprintf("%5d | ", line)
-	limit := len(strings.TrimSuffix(shown, masked))
-	mark := strings.Repeat(" ", len(number)+min(max(column-1, 0), limit)) + "^"
-	return fmt.Errorf("%s:%d:%d: %w\n%s%s\n%s", s.path, line, column, err, number, shown, mark)
-}
-
-var keyAndValue = regexp.MustCompile(`^(\s*(?:- )?([a-z0-9_]+)\s*:)(\s*)(\S.*)?$`)
-
-// harmless lists the keys whose values may be shown with an error.
-var harmless = []string{"listen", "data", "instance", "level", "format", "name", "channel", "tenant", "mode", "mch_id",
-	"app_ids", "app_id", "auth_app_ids", "seller_ids", "terminal_sns", "sign_type", "account", "from", "version", "rate",
-	"rounding", "bearer", "kept_on_refund", "remainder", "url_file", "api_keys_file", "api_v3_keys_file", "file", "id"}
-
-// withoutSecret shows a line of the file, without its value unless the key's value is known to be harmless. Unknown
-// keys are misspelt ones, perhaps of a secret.
-func withoutSecret(line string) string {
-	parts := keyAndValue.FindStringSubmatch(strings.TrimRight(line, "\r"))
-	switch {
-	case strings.Trim(line, " -\r") == "":
-		return strings.TrimRight(line, " \r")
-	case parts == nil:
-		return line[:len(line)-len(strings.TrimLeft(line, " -"))] + masked
-	case parts[4] == "", slices.Contains(harmless, parts[2]):
-		return parts[0]
-	}
-	return parts[1] + parts[3] + masked
-}
