@@ -15,6 +15,8 @@ var (
 	errState  = fmt.Errorf("%w: not as the order stands", channel.ErrRefused)
 )
 
+var errOtherSub = errors.New("the answer is about another merchant of the service provider")
+
 func errNoOrder() error {
 	return fmt.Errorf("%w: the question names no order of WeChat Pay", channel.ErrRefused)
 }
@@ -93,20 +95,17 @@ func (a told) about(q channel.Question) error {
 }
 
 // standing tells where the order stands (WeChat Pay v3 docs, trade_state). paid makes the event of a paid order, as
-// its notification would. A payment that failed can be tried again until the order is closed.
-func (id identity) standing(a told, paid func() (channel.Event, error)) (channel.Answer, error) {
+// its notification would; the answer's merchant has been checked before. A payment that failed can be tried again until the order is closed.
+func (id identity) standing(a told, paid func() (channel.Event, error)) channel.Answer {
 	answer := channel.Answer{Standing: channel.StandingUnknown, Raw: a.raw, Note: word(a.state)}
 	switch a.state {
 	case stateSuccess, stateRefund:
 		e, err := paid()
-		if errors.Is(err, channel.ErrIdentity) {
-			return channel.Answer{}, fmt.Errorf("%w: %w", channel.ErrUnanswered, err)
-		}
 		if err != nil {
 			answer.Note += ": " + err.Error()
-			return answer, nil
+			return answer
 		}
-		return id.event(e, channel.StandingPaid, a.raw, a.state), nil
+		return id.event(e, channel.StandingPaid, a.raw, a.state)
 	case "NOTPAY", "USERPAYING", "PAYERROR":
 		answer.Standing = channel.StandingOpen
 	case "CLOSED", "REVOKED":
@@ -114,11 +113,11 @@ func (id identity) standing(a told, paid func() (channel.Event, error)) (channel
 		// transaction_id and a time of payment, and what shows either is not closed as unpaid.
 		if a.trade != "" || a.paidAt != "" {
 			answer.Note += ": with a payment"
-			return answer, nil
+			return answer
 		}
-		return id.closed(a.order, a.raw, a.state), nil
+		return id.closed(a.order, a.raw, a.state)
 	}
-	return answer, nil
+	return answer
 }
 
 // closed makes the event of an order that was closed unpaid. WeChat Pay notifies no close and gives it no number, so
@@ -149,11 +148,11 @@ func (p *Payer) interpret(r reply, q channel.Question) (channel.Answer, error) {
 		return channel.Answer{}, fmt.Errorf("%w: %w", channel.ErrUnanswered, err)
 	}
 	if sub != p.subMchID {
-		return channel.Answer{}, fmt.Errorf("%w: the answer is about another merchant of the service provider",
-			channel.ErrUnanswered)
+		return channel.Answer{}, fmt.Errorf("%w: %w", channel.ErrUnanswered, errOtherSub)
 	}
 	if err := a.about(q); err != nil {
 		return channel.Answer{}, err
 	}
-	return p.receiver.standing(a, func() (channel.Event, error) { return p.receiver.payment(newReader(r.raw), "") })
+	paid := func() (channel.Event, error) { return p.receiver.payment(newReader(r.raw), originalPayment) }
+	return p.receiver.standing(a, paid), nil
 }

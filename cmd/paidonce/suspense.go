@@ -48,8 +48,8 @@ func suspenseMove(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "move TRADE-NO", Short: "Move money out of suspense to the merchant of an order",
 		Args: cobra.ExactArgs(1), Example: "  paidonce suspense move 4200000001 --tenant 1 --channel WECHAT --no m1 " +
 			"--order A1 --amount 12.34 --why \"paid twice, second order delivered\"",
-		Long: "Moves a part or all of what lies in suspense. --no is your own number of the move: the same number moves once,\n" +
-			"however often the command is run. An order whose amount is moved exactly becomes paid by it."}
+		Long: "Moves a part or all of what lies in suspense. --no is your own number of the move: the same number moves\n" +
+			"once, however often the command is run. An order whose amount is moved exactly becomes paid by it."}
 	tenant, output, act := tenantFlag(c), outputFlag(c), actFlags(c)
 	code := c.Flags().String("channel", "", "WECHAT, ALIPAY or SQB (needed)")
 	number := c.Flags().String("no", "", "your own number of this move (needed)")

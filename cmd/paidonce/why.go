@@ -63,7 +63,8 @@ func lifeOf(line store.Timeline) life {
 	c := line.Claim
 	return life{Key: c.Key, State: c.State.String(), Outcome: c.Outcome, Reason: c.Reason, Instance: c.Instance,
 		Fence: c.Fence, CreatedUs: c.CreatedUs, HandledUs: c.HandledUs, Deliveries: list(line.Deliveries),
-		Steps: list(line.Steps), Actions: list(line.Actions), Bookings: list(line.Bookings), Explanation: server.Explain(line)}
+		Steps: list(line.Steps), Actions: list(line.Actions), Bookings: list(line.Bookings),
+		Explanation: server.Explain(line)}
 }
 
 // moment is one line of a timeline.
