@@ -94,8 +94,9 @@ func (a told) about(q channel.Question) error {
 	return nil
 }
 
-// standing tells where the order stands (WeChat Pay v3 docs, trade_state). paid makes the event of a paid order, as
-// its notification would; the answer's merchant has been checked before. A payment that failed can be tried again until the order is closed.
+// standing tells where the order stands (WeChat Pay v3 docs, trade_state); whose it is has been checked before. paid
+// makes the event of a paid order, as its notification would. A payment that failed can be tried again until the order
+// is closed.
 func (id identity) standing(a told, paid func() (channel.Event, error)) channel.Answer {
 	answer := channel.Answer{Standing: channel.StandingUnknown, Raw: a.raw, Note: word(a.state)}
 	switch a.state {

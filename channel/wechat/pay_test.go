@@ -16,7 +16,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -357,38 +356,6 @@ func TestWhatIsAsked(t *testing.T) {
 					one.header.Get("Content-Type") != []string{"", "application/json"}[i] {
 					t.Fatalf("header %v", one.header)
 				}
-			}
-		})
-	}
-}
-
-func TestTheClockIsReadAnewForTheAnswer(t *testing.T) {
-	h := newHost(t)
-	h.say(http.MethodGet, http.StatusOK, string(transaction().encode(t)))
-	for name, test := range map[string]struct {
-		window, late time.Duration
-		want         channel.Standing
-		fails        error
-	}{
-		"in time":           {0, 299 * time.Second, channel.StandingPaid, nil},
-		"at the end":        {0, 300 * time.Second, "", channel.ErrStale},
-		"our clock is slow": {0, -300 * time.Second, "", channel.ErrStale},
-		"narrow window":     {time.Second, time.Second, "", channel.ErrStale},
-		"wide window":       {time.Hour, 300 * time.Second, channel.StandingPaid, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			times := []time.Time{time.Unix(signedAt, 0), time.Unix(signedAt, 0).Add(test.late)}
-			answer, err := h.payer(t, func(c *wechat.PayerConfig) {
-				c.Window = test.window
-				c.Clock = func() time.Time {
-					now := times[0]
-					times = times[1:]
-					return now
-				}
-			}).Query(t.Context(), question())
-			if (err != nil) != errors.Is(err, channel.ErrUnanswered) || !errors.Is(err, test.fails) ||
-				answer.Standing != test.want {
-				t.Fatalf("%q, %v; want %q, %v", answer.Standing, err, test.want, test.fails)
 			}
 		})
 	}
