@@ -38,6 +38,7 @@ func (e *usageError) Is(target error) bool { return target == errUsage }
 
 // app is one run of the program: everything of the outside world that a command may touch.
 type app struct {
+	Name     string // how the program was called
 	In       io.Reader
 	Out, Err io.Writer
 	Lookup   func(name string) (string, bool) // reads the environment
@@ -69,7 +70,7 @@ func (a *app) Run(ctx context.Context, args []string) int {
 	case errors.Is(err, errFindings):
 		return exitFindings
 	}
-	_, _ = fmt.Fprintf(a.Err, "paidonce: %v\n", err)
+	_, _ = fmt.Fprintf(a.Err, "paidonce: %s\n", inWords(err))
 	if errors.Is(err, errUsage) || !*started {
 		return exitUsage
 	}
@@ -118,6 +119,7 @@ func (a *app) root() (root *cobra.Command, started *bool) {
 		PersistentPreRun:  func(*cobra.Command, []string) { *started = true },
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
+	root.SetFlagErrorFunc(flagMistake)
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.flags.config, "config", "", "configuration file (YAML)")
 	flags.StringVar(&a.flags.data, "data", "", "data folder (default ./paidonce-data)")

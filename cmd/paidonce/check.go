@@ -8,8 +8,8 @@ import (
 
 // check finds what the YAML's form cannot: values that make no sense.
 func (c *config) check(clock func() time.Time) error {
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		return problemf("$.listen", "must be HOST:PORT")
+	if err := checkAddress(c.Listen); err != nil {
+		return &problem{"$.listen", err}
 	}
 	if len(c.Instance) > 64 {
 		return problemf("$.instance", "must have at most 64 bytes")

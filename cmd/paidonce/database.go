@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
@@ -92,16 +93,87 @@ func describeDatabase(location secret) string {
 	return clean.String()
 }
 
-// withStore runs fn with the store that is configured, after a look at whether its schema is there.
-func (a *app) withStore(ctx context.Context, c *config, fn func(*store.Store) error) (err error) {
-	if file, ok := strings.CutPrefix(c.Database.URL.reveal(), "sqlite:"); ok {
-		if _, err := os.Stat(strings.TrimPrefix(file, "//")); err != nil {
-			return fmt.Errorf("there is no database yet, paidonce serve or migrate makes one: %w", err)
-		}
+// sqliteFile is the file of a SQLite database.
+func sqliteFile(location secret) (string, bool) {
+	file, ok := strings.CutPrefix(location.reveal(), "sqlite:")
+	return strings.TrimPrefix(file, "//"), ok
+}
+
+// exposedFiles lists the files of a SQLite database that others than their owner may read.
+func exposedFiles(location secret) ([]string, error) {
+	file, ok := sqliteFile(location)
+	if !ok {
+		return nil, nil
 	}
+	return sqlite.Exposed(file)
+}
+
+// answerWithin is how long a database may take to answer for the first time.
+const answerWithin = 15 * time.Second
+
+// openDatabase opens the database that is configured and makes sure that it answers.
+func (a *app) openDatabase(ctx context.Context, c *config) (*store.Store, error) {
 	s, err := openStore(c.Database.URL, a.Clock)
 	if err != nil {
-		return fmt.Errorf("database: %w", err)
+		return nil, fmt.Errorf("database: %w", err)
+	}
+	limited, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	if err := s.Pools().Main.PingContext(limited); err != nil {
+		return nil, errors.Join(c.explainSilence(err), s.Close())
+	}
+	return s, nil
+}
+
+// explainSilence says which database does not answer, why, and what to look at. A driver's own text repeats its
+// attempts; here it is the cause alone.
+func (c *config) explainSilence(err error) error {
+	name := describeDatabase(c.Database.URL)
+	setting := c.givenBy["$.database.url"]
+	if setting == "" && c.source != nil {
+		setting = "database of " + c.source.path
+	}
+	if _, ok := sqliteFile(c.Database.URL); ok {
+		return fmt.Errorf("the database %s cannot be opened: %w", name, err)
+	}
+	var network *net.OpError
+	var lookup *net.DNSError
+	switch {
+	case errors.As(err, &lookup):
+		err = errors.New(lookup.Err)
+	case errors.As(err, &network):
+		var system *os.SyscallError
+		if errors.As(network.Err, &system) {
+			network.Err = system.Err
+		}
+		if network.Addr != nil && !strings.Contains(name, network.Addr.String()) {
+			name += " (" + network.Addr.String() + ")"
+		}
+		err = network.Err
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("no answer within %s", answerWithin)
+	default:
+		return fmt.Errorf("the database %s refuses the connection; check user, password and name in %s: %w", name, setting,
+			err)
+	}
+	return fmt.Errorf("the database %s could not be reached: %w. Check that it runs, and host and port in %s", name, err,
+		setting)
+}
+
+// withStore runs fn with the store that is configured, after a look at whether its schema is there.
+func (a *app) withStore(ctx context.Context, c *config, fn func(*store.Store) error) (err error) {
+	if file, ok := sqliteFile(c.Database.URL); ok {
+		_, err := os.Stat(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("there is no database yet, paidonce serve or migrate makes one: %w", err)
+		}
+		if err != nil {
+			return fmt.Errorf("database: %w", err)
+		}
+	}
+	s, err := a.openDatabase(ctx, c)
+	if err != nil {
+		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	missing, err := missingMigrations(ctx, s)

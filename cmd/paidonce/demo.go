@@ -34,7 +34,7 @@ the server running.
 Exit code 0 means: nothing lost, nothing doubled, debits equal credits, and every fault really happened.`}
 	flags := c.Flags()
 	once := flags.Bool("once", false, "end after the proof instead of leaving the server running")
-	asJSON := flags.Bool("json", false, "print the proof as one JSON object")
+	output := outputFlag(c) // with json, the proof is printed as one object and nothing else
 	orders := flags.Int("orders", demoOrders, fmt.Sprintf("how many orders, at least %d", demoOrders))
 	seed := flags.Uint64("seed", 0, "repeat the choices of an earlier run (default: drawn)")
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -44,7 +44,7 @@ Exit code 0 means: nothing lost, nothing doubled, debits equal credits, and ever
 		if *seed == 0 {
 			*seed = rand.Uint64()
 		}
-		d := &demo{app: a, seed: *seed, orders: *orders, json: *asJSON}
+		d := &demo{app: a, seed: *seed, orders: *orders, json: *output == formatJSON}
 		return d.run(c.Context(), *once)
 	}
 	return c
@@ -101,7 +101,7 @@ func (d *demo) run(ctx context.Context, once bool) (err error) {
 	return d.stay(ctx)
 }
 
-// say tells a person what goes on. With --json only the proof is printed, so that a program can read it.
+// say tells a person what goes on. With -o json only the proof is printed, so that a program can read it.
 func (d *demo) say(format string, args ...any) {
 	if !d.json {
 		_, _ = fmt.Fprintf(d.app.Out, format, args...)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/paidonce/paidonce/sandbox"
 )
@@ -36,6 +37,9 @@ func openFolder(path string) (f folder, fresh bool, err error) {
 
 func (f folder) file(name string) string { return filepath.Join(f.path, name) }
 
+// errKeysTorn: the key file does not hold keys.
+var errKeysTorn = errors.New("it cannot be read; move it away to get new keys")
+
 // sandboxKeys reads the folder's sandbox keys.
 func (f folder) sandboxKeys() (*sandbox.Keys, error) {
 	text, err := os.ReadFile(f.file(keysFile))
@@ -44,34 +48,61 @@ func (f folder) sandboxKeys() (*sandbox.Keys, error) {
 	}
 	keys := &sandbox.Keys{}
 	if err := json.Unmarshal(text, keys); err != nil {
-		return nil, fmt.Errorf("sandbox keys: %s cannot be read; move it away to get new ones", f.file(keysFile))
+		return nil, fmt.Errorf("sandbox keys: %s: %w", f.file(keysFile), errKeysTorn)
 	}
 	return keys, nil
 }
 
-// ensureSandboxKeys reads the keys and makes them first if there are none. Of two processes that make them at the same
-// time one wins, and both use its keys.
+// writtenWithin is how long another process may take to write the keys whose file it made.
+const writtenWithin = 2 * time.Second
+
+// ensureSandboxKeys reads the keys and makes them first if there are none. Of several processes that make them at the
+// same time one makes the file, which works on every file system, and all use its keys. That is why a file that cannot
+// be read is read again for a while: it may be in writing.
 func (a *app) ensureSandboxKeys(f folder) (*sandbox.Keys, error) {
+	for end := a.Clock().Add(writtenWithin); ; time.Sleep(10 * time.Millisecond) {
+		keys, err := f.makeSandboxKeys(a.Clock())
+		if !errors.Is(err, errKeysTorn) || a.Clock().After(end) {
+			return keys, err
+		}
+	}
+}
+
+func (f folder) makeSandboxKeys(now time.Time) (*sandbox.Keys, error) {
 	keys, err := f.sandboxKeys()
 	if !errors.Is(err, fs.ErrNotExist) {
 		return keys, err
 	}
-	if keys, err = sandbox.GenerateKeys(a.Clock()); err != nil {
+	if keys, err = sandbox.GenerateKeys(now); err != nil {
 		return nil, err
 	}
 	text, err := json.MarshalIndent(keys, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("sandbox keys: %w", err)
 	}
-	fresh, err := writeBeside(f.file(keysFile), append(text, '\n'))
-	if err != nil {
-		return nil, err
+	file, err := os.OpenFile(f.file(keysFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return f.sandboxKeys()
 	}
-	defer func() { _ = os.Remove(fresh) }()
-	if err := os.Link(fresh, f.file(keysFile)); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err != nil {
 		return nil, fmt.Errorf("sandbox keys: %w", err)
 	}
-	return f.sandboxKeys()
+	if err := writeAndClose(file, append(text, '\n')); err != nil {
+		return nil, fmt.Errorf("sandbox keys: %w", err)
+	}
+	return keys, nil
+}
+
+// writeAndClose writes a new file and forces it to the disk; if that fails, the file is removed.
+func writeAndClose(file *os.File, text []byte) error {
+	_, err := file.Write(text)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return nil
 }
 
 // dataKeys returns the folder's sandbox keys if an account needs them, else nil.
@@ -89,14 +120,7 @@ func writeBeside(path string, text []byte) (name string, err error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = file.Write(text)
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return "", errors.Join(err, os.Remove(file.Name()))
-	}
-	return file.Name(), nil
+	return file.Name(), writeAndClose(file, text)
 }
 
 // replaceFile puts text in the place of a file, so that a reader, or a crash, finds the old text or the new one.

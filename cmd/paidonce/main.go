@@ -15,6 +15,6 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	a := &app{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Lookup: os.LookupEnv, Clock: time.Now}
+	a := &app{Name: os.Args[0], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Lookup: os.LookupEnv, Clock: time.Now}
 	os.Exit(a.Run(ctx, os.Args[1:]))
 }

@@ -26,7 +26,7 @@ func migrateCommand(a *app) *cobra.Command {
 }
 
 func (a *app) migrate(ctx context.Context) (err error) {
-	s, err := a.openForMigration()
+	s, err := a.openForMigration(ctx)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (a *app) migrate(ctx context.Context) (err error) {
 }
 
 // openForMigration opens the configured database, which may be new.
-func (a *app) openForMigration() (*store.Store, error) {
+func (a *app) openForMigration(ctx context.Context) (*store.Store, error) {
 	c, err := a.loadConfig()
 	if err != nil {
 		return nil, err
@@ -55,15 +55,11 @@ func (a *app) openForMigration() (*store.Store, error) {
 	if _, _, err := openFolder(c.Data); err != nil {
 		return nil, err
 	}
-	s, err := openStore(c.Database.URL, a.Clock)
-	if err != nil {
-		return nil, fmt.Errorf("database: %w", err)
-	}
-	return s, nil
+	return a.openDatabase(ctx, c)
 }
 
 func (a *app) migrateStatus(ctx context.Context, output format) (err error) {
-	s, err := a.openForMigration()
+	s, err := a.openForMigration(ctx)
 	if err != nil {
 		return err
 	}

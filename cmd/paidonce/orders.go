@@ -24,9 +24,9 @@ func orderCreate(a *app) *cobra.Command {
 	currency := c.Flags().String("currency", string(money.CNY), "currency of the amount")
 	seller := c.Flags().String("store", "shop-1", "whose sale it is")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		sum, err := money.Parse(*amount, money.Currency(*currency))
+		sum, err := parseAmount(*amount, money.Currency(*currency))
 		if err != nil {
-			return usagef("--amount: %w", err)
+			return err
 		}
 		wanted := order.Order{Tenant: *tenant, No: args[0], Store: *seller, Amount: sum}
 		return a.ofTenant(c, *tenant, func(s *store.Store) error {
@@ -38,6 +38,18 @@ func orderCreate(a *app) *cobra.Command {
 		})
 	}
 	return c
+}
+
+// parseAmount reads --amount.
+func parseAmount(text string, currency money.Currency) (money.Amount, error) {
+	if text == "" {
+		return money.Amount{}, usagef("--amount is needed: a decimal amount, like --amount 12.34")
+	}
+	sum, err := money.Parse(text, currency)
+	if err != nil {
+		return money.Amount{}, usagef("--amount: %w; give it like --amount 12.34", err)
+	}
+	return sum, nil
 }
 
 func orderShow(a *app) *cobra.Command {

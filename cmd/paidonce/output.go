@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -33,11 +34,33 @@ func (f *format) Set(value string) error {
 	return nil
 }
 
-// outputFlag adds -o to a command that lists something.
+// outputFlag adds -o to a command that lists something, and --json, which is the same as -o json.
 func outputFlag(c *cobra.Command) *format {
 	f := formatTable
 	c.Flags().VarP(&f, "output", "o", "how to print")
+	c.Flags().VarPF(jsonSwitch{&f}, "json", "", "the same as -o json").NoOptDefVal = "true"
 	return &f
+}
+
+// jsonSwitch is the value of --json.
+type jsonSwitch struct{ f *format }
+
+// String implements pflag.Value.
+func (s jsonSwitch) String() string { return strconv.FormatBool(s.f != nil && *s.f == formatJSON) }
+
+// Type implements pflag.Value.
+func (jsonSwitch) Type() string { return "bool" }
+
+// Set implements pflag.Value.
+func (s jsonSwitch) Set(value string) error {
+	yes, err := strconv.ParseBool(value)
+	if err != nil {
+		return err
+	}
+	if *s.f = formatTable; yes {
+		*s.f = formatJSON
+	}
+	return nil
 }
 
 // tenantFlag adds --tenant, which has no default: books are never guessed.
@@ -47,7 +70,7 @@ func tenantFlag(c *cobra.Command) *int64 {
 
 func needTenant(tenant int64) error {
 	if tenant <= 0 {
-		return usagef("--tenant is needed, a positive number")
+		return usagef("--tenant is needed: whose books, a whole number from 1, like --tenant 1")
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/paidonce/paidonce/sandbox"
@@ -28,8 +29,11 @@ func (f folder) rememberPayment(p *sandbox.Payment) error {
 // recallPayment finds the latest payment of an order; an empty channel or account means any.
 func (f folder) recallPayment(channel, account, orderNo string) (*sandbox.Payment, error) {
 	file, err := os.Open(f.file(paymentsFile))
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("nothing was paid with sandbox pay yet: %w", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sandbox payments: %w", err)
 	}
 	defer func() { _ = file.Close() }()
 	var latest *sandbox.Payment

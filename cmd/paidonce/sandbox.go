@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -54,7 +55,7 @@ func (f *deliveryFlags) variant() sandbox.Variant {
 
 func (f *deliveryFlags) check() error {
 	if f.order == "" {
-		return usagef("--order is needed")
+		return usagef("--order is needed: the order's number, like --order A1")
 	}
 	if f.deliver < 1 || f.deliver > 1000 {
 		return usagef("--deliver must be from 1 to 1000")
@@ -76,9 +77,12 @@ func sandboxPay(a *app) *cobra.Command {
 		if err := f.check(); err != nil {
 			return err
 		}
-		sum, err := money.Parse(*amount, money.CNY)
+		if f.channel == "" {
+			return usagef("--channel is needed: where the customer pays, one of %s, like --channel wechat", kindNames())
+		}
+		sum, err := parseAmount(*amount, money.CNY)
 		if err != nil {
-			return usagef("--amount: %w", err)
+			return err
 		}
 		t, err := a.openTheatre(f.base)
 		if err != nil {
@@ -183,7 +187,32 @@ func (a *app) perform(ctx context.Context, t *theatre, payment *sandbox.Payment,
 	if err := a.printPerformance(show, *f.output); err != nil {
 		return err
 	}
+	if *f.output == formatTable {
+		if err := a.suggest(t, show, f); err != nil {
+			return err
+		}
+	}
 	return verdictOn(all, f)
+}
+
+// suggest prints the command that is worth running next: why, if the event may have been claimed, and the delivery
+// again if nobody answered, because then it may not have been. Of a refused one there is nothing to ask.
+func (a *app) suggest(t *theatre, show performance, f *deliveryFlags) error {
+	word := func(answer string) bool {
+		return slices.ContainsFunc(show.Deliveries, func(d delivered) bool { return d.Answer == answer })
+	}
+	var err error
+	switch {
+	case word("held"), word("dropped") && !f.badSignature:
+		_, err = fmt.Fprintf(a.Out, "\n%s why %s --tenant %d\n", a.again(t.config), show.Key, show.Tenant)
+	case word("none"):
+		command := a.again(t.config) + " sandbox notify --order " + quoted(f.order)
+		if f.base != "" {
+			command += " --url " + quoted(f.base)
+		}
+		_, err = fmt.Fprintf(a.Out, "\nNobody answered. When paidonce serve runs, deliver it again:\n%s\n", command)
+	}
+	return err
 }
 
 func answerOf(d sandbox.Delivered) string {
@@ -221,9 +250,5 @@ func (a *app) printPerformance(show performance, output format) error {
 	for i, d := range show.Deliveries {
 		rows = append(rows, table.Row{i + 1, d.Answer, d.Status, fmt.Sprintf("%d us", d.Microseconds)})
 	}
-	if err := a.printTable(table.Row{"delivery", "answer", "status", "took"}, rows); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(a.Out, "\npaidonce why %s --tenant %d\n", show.Key, show.Tenant)
-	return err
+	return a.printTable(table.Row{"delivery", "answer", "status", "took"}, rows)
 }

@@ -85,8 +85,8 @@ func (a *app) serve(ctx context.Context, c *config, pause time.Duration) (err er
 	if s.payers, err = c.payers(s.keys, a.Clock); err != nil {
 		return err
 	}
-	if s.store, err = openStore(c.Database.URL, a.Clock); err != nil {
-		return fmt.Errorf("database: %w", err)
+	if s.store, err = a.openDatabase(ctx, c); err != nil {
+		return err
 	}
 	defer func() { err = errors.Join(err, s.store.Close()) }()
 	if err := s.prepareDatabase(ctx); err != nil {
@@ -97,7 +97,7 @@ func (a *app) serve(ctx context.Context, c *config, pause time.Duration) (err er
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Listen)
 	if err != nil {
-		return fmt.Errorf("listen: %w", err)
+		return listenFailure(c.Listen, "--listen", err)
 	}
 	if err := a.greet(ctx, s, listener.Addr()); err != nil {
 		return errors.Join(err, listener.Close())
@@ -113,6 +113,13 @@ func (s *service) prepareDatabase(ctx context.Context) error {
 	}
 	if err != nil {
 		return err
+	}
+	exposed, err := exposedFiles(s.config.Database.URL)
+	if err != nil {
+		return err
+	}
+	for _, name := range exposed {
+		s.log.WarnContext(ctx, "users other than the owner may read the database", "file", name, "remedy", "chmod 600")
 	}
 	return s.store.Check(ctx)
 }
@@ -154,7 +161,7 @@ func (s *service) serveMetrics(ctx context.Context, broken chan<- error) (stop f
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.config.Metrics)
 	if err != nil {
-		return nil, fmt.Errorf("metrics: %w", err)
+		return nil, listenFailure(s.config.Metrics, "metrics in the file", err)
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", s.handler.Metrics())

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
+	"strings"
 
 	"github.com/paidonce/paidonce/sandbox"
 )
@@ -35,8 +38,11 @@ func (a *app) openTheatre(base string) (*theatre, error) {
 		return nil, usagef("no account is in mode sandbox with the keys of the data folder")
 	}
 	keys, err := t.folder.sandboxKeys()
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("start paidonce serve first: %w", err)
+	}
+	if err != nil {
+		return nil, err
 	}
 	t.box, err = sandbox.New(sandbox.Options{Keys: keys, Accounts: t.accounts, Clock: a.Clock,
 		Seed: uint64(a.Clock().UnixNano())})
@@ -81,10 +87,19 @@ func (t *theatre) find(channel, name string) (sandbox.Account, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) == 0:
-		return sandbox.Account{}, usagef("no sandbox account %q of channel %q; --channel is one of %s", name, channel,
-			kindNames())
+		return sandbox.Account{}, usagef("there is no such sandbox account; there are:%s", asFlags(t.accounts))
 	}
-	return sandbox.Account{}, usagef("channel %q has %d sandbox accounts; name one with --account", channel, len(found))
+	return sandbox.Account{}, usagef("channel %s has several sandbox accounts; give one with --account:%s", channel,
+		asFlags(found))
+}
+
+// asFlags lists accounts as the flags that choose them.
+func asFlags(accounts []sandbox.Account) string {
+	var b strings.Builder
+	for _, account := range accounts {
+		fmt.Fprintf(&b, "\n  --channel %s --account %s", account.Channel, account.Name)
+	}
+	return b.String()
 }
 
 func (t *theatre) deliver(ctx context.Context, payment *sandbox.Payment, f *deliveryFlags,
