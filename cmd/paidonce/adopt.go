@@ -15,9 +15,10 @@ func adoptCommand(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "adopt", Short: "Take over the keys of an older placeholder table",
 		Args: cobra.NoArgs, Example: "  paidonce adopt --table ss_channel_idempotent",
 		Long: `Reads a table with the columns tenant_id, idempotent_key and a handled date in the same database, and
-claims its keys. Inherited keys answer "done", because the older system may have booked them; they stay listed by
---list until an entry of ours or a bill proves them. The older table is only read. Running it again takes over what
-is new. Keys that are not CHANNEL:number:EVENT are refused and stay where they are.`}
+claims its keys. Inherited keys answer "done", because the older system may have booked them. Nothing but an entry of
+this journal or a bill of the channel proves that it did; bills are compared by hand today. --list shows the keys that
+no entry here proves. The older table is only read. Running it again takes over what is new. Keys that are not
+CHANNEL:number:EVENT are refused and stay where they are.`}
 	flags := c.Flags()
 	name := flags.String("table", "ss_channel_idempotent", "the older table")
 	handled := flags.String("handled-column", "", "its column with the handled date (default: found by name)")
