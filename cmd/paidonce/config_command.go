@@ -74,7 +74,8 @@ func (a *app) checkConfig(output format) error {
 	for i, account := range c.Accounts {
 		said := c.describe(account)
 		accounts[i] = said
-		rows[i] = table.Row{said.Account, said.Channel, said.Tenant, said.Mode, said.Notify, said.Keys, said.Asked, said.Chains}
+		rows[i] = table.Row{said.Account, said.Channel, said.Tenant, said.Mode, said.Notify, said.Keys, said.Asked,
+			said.Chains}
 	}
 	if output == formatJSON {
 		return a.printJSON(accounts)

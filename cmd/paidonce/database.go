@@ -12,6 +12,7 @@ import (
 	"time"
 
 	driver "github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/paidonce/paidonce/migrate"
 	"github.com/paidonce/paidonce/store"
@@ -136,23 +137,26 @@ func (c *config) explainSilence(err error) error {
 	if _, ok := sqliteFile(c.Database.URL); ok {
 		return fmt.Errorf("the database %s cannot be opened: %w", name, err)
 	}
+	var refusal *pgconn.PgError
 	var network *net.OpError
 	var lookup *net.DNSError
 	switch {
 	case errors.As(err, &lookup):
 		err = errors.New(lookup.Err)
 	case errors.As(err, &network):
-		var system *os.SyscallError
-		if errors.As(network.Err, &system) {
-			network.Err = system.Err
-		}
 		if network.Addr != nil && !strings.Contains(name, network.Addr.String()) {
 			name += " (" + network.Addr.String() + ")"
 		}
-		err = network.Err
+		var system *os.SyscallError
+		if err = network.Err; errors.As(err, &system) {
+			err = system.Err
+		}
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("no answer within %s", answerWithin)
 	default:
+		if errors.As(err, &refusal) { // without the attempts before
+			err = fmt.Errorf("%s (SQLSTATE %s)", refusal.Message, refusal.Code)
+		}
 		return fmt.Errorf("the database %s refuses the connection; check user, password and name in %s: %w", name, setting,
 			err)
 	}

@@ -15,8 +15,8 @@ import (
 
 // packagePrefix is how the errors of our packages begin. Programs find their way by it; people need not know what the
 // packages are called.
-var packagePrefix = regexp.MustCompile(`(^|: |; |\n)(?:(?:paidonce|gate|store|migrate|money|order|channel|ledger|settle|` +
-	`server|sandbox|sqlite|mysql|postgres|wechat|alipay|sqb): )+`)
+var packagePrefix = regexp.MustCompile(`(^|: |; |\n)(?:(?:paidonce|gate|store|migrate|money|order|channel|ledger|` +
+	`settle|server|sandbox|sqlite|mysql|postgres|wechat|alipay|sqb): )+`)
 
 // inWords is an error's text for people.
 func inWords(err error) string { return packagePrefix.ReplaceAllString(err.Error(), "$1") }
