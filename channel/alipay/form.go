@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/simplifiedchinese"
+
+	"github.com/paidonce/paidonce/channel"
 )
 
 // maxParameters bounds a form; Alipay sends about forty.
@@ -83,22 +85,9 @@ func decisive() []string {
 		"dback_status", "refund_status"}
 }
 
-// hides reports whether the value of any parameter holds a decisive one. What is signed is not escaped, so whoever has
-// captured a message can move the border between two parameters and send it again under the same signature, with
-// gmt_refund, say, as a part of gmt_payment: a refund would then look like something else.
-func (f form) hides() bool {
-	for _, value := range f {
-		if !strings.Contains(value, "&") {
-			continue
-		}
-		for _, name := range decisive() {
-			if strings.Contains(value, "&"+name+"=") {
-				return true
-			}
-		}
-	}
-	return false
-}
+// hides reports whether the value of any parameter holds a decisive one: with gmt_refund, say, as a part of gmt_payment,
+// a refund would look like something else. See channel.HidesField.
+func (f form) hides() bool { return channel.HidesField(f, decisive()) }
 
 // swallows reports whether a number or a time holds a separator. Even a parameter that nobody reads must not hide
 // there: it would make a second name of the same payment, or take its time away.

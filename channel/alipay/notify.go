@@ -25,7 +25,9 @@ const (
 const currency = money.CNY
 
 // Parse reads the form, verifies the signature over its decoded bytes, then whose it is, then what happened. A message
-// that is authentic but not understood becomes a quarantined hint, because the money behind it may be real.
+// that is authentic but not understood becomes a quarantined hint, because the money behind it may be real. The hint is
+// kept under the digest of the signed text: one signature has one, but any number of forms with other escapes, in
+// another order, or with empty parameters that are not signed.
 func (c *Client) Parse(_ context.Context, r channel.Request) (channel.Parsed, error) {
 	if len(r.Body) == 0 || len(r.Body) > channel.MaxBodyBytes {
 		return channel.Parsed{}, fmt.Errorf("%w: a body of this size is no notification", channel.ErrMalformed)
@@ -38,9 +40,7 @@ func (c *Client) Parse(_ context.Context, r channel.Request) (channel.Parsed, er
 	if err != nil {
 		return channel.Parsed{}, err
 	}
-	if raw["notify_type"] == "" && raw["method"] != "" {
-		// What the payer's browser brings back to return_url is signed in the same way and tells anybody who pays
-		// (Alipay open platform, synchronous return parameters). It is no notification and must not become a claim.
+	if returned(signed) {
 		return channel.Parsed{}, fmt.Errorf("%w: a synchronous return, not a notification", channel.ErrMalformed)
 	}
 	if err := c.identify(raw); err != nil {
@@ -54,6 +54,14 @@ func (c *Client) Parse(_ context.Context, r channel.Request) (channel.Parsed, er
 		return c.quarantine(signed, "a value holds another parameter, so the signed text has two readings"), nil
 	}
 	return c.interpret(f, signed), nil
+}
+
+// returned tells what the payer's browser brings back to return_url (Alipay open platform, computer website payment,
+// synchronous return parameters). It is signed by the same key in the same way, names the interface in method, and is
+// known to everybody who pays, so it must not become a claim; a notification has a notify_type instead. The signed text
+// is asked and not the parameters, because the payer could hide method in the value before it.
+func returned(signed []byte) bool {
+	return channel.SignsField(signed, "method") && !channel.SignsField(signed, "notify_type")
 }
 
 // identify checks that the signed message is about our application and our money. Only messages that are not about a

@@ -87,12 +87,13 @@ func newECBs(apiKeys []string) ([]cipher.Block, error) {
 	return blocks, nil
 }
 
-// openReqInfo decrypts a v2 refund's req_info and reads the fields in it (WeChat Pay v2 docs, refund notification).
+// openReqInfo decrypts a v2 refund's req_info and reads the fields in it (WeChat Pay v2 docs, refund notification). It
+// also returns the text itself, because one text has many forms in base64.
 // ECB proves nothing by itself, so a key fits when what comes out is padded well and is the documented XML.
-func (c *ClientV2) openReqInfo(reqInfo string) (map[string]string, error) {
+func (c *ClientV2) openReqInfo(reqInfo string) (fields map[string]string, plain []byte, err error) {
 	sealed, err := base64.StdEncoding.DecodeString(reqInfo)
 	if err != nil {
-		return nil, errReqInfo
+		return nil, nil, errReqInfo
 	}
 	for _, block := range c.blocks {
 		plain, ok := openECB(block, sealed)
@@ -100,10 +101,10 @@ func (c *ClientV2) openReqInfo(reqInfo string) (map[string]string, error) {
 			continue
 		}
 		if fields, err := flatXML(plain, "root"); err == nil {
-			return fields, nil
+			return fields, plain, nil
 		}
 	}
-	return nil, errReqInfo
+	return nil, nil, errReqInfo
 }
 
 // openECB decrypts block by block and takes off the padding of PKCS #7.

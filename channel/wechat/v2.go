@@ -5,7 +5,6 @@ import (
 	"crypto/cipher"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -27,6 +26,8 @@ const (
 var (
 	errNotPaid   = errors.New("return_code or result_code is not SUCCESS")
 	errAmbiguous = errors.New("the signed text can be read in two ways")
+	errCurrency  = errors.New("the currency is not the account's")
+	errNoRefund  = errors.New("it names no refund and state")
 )
 
 // ConfigV2 is one merchant account at WeChat Pay, for API v2.
@@ -39,6 +40,9 @@ type ConfigV2 struct {
 	// SignType is "MD5", "HMAC-SHA256", or empty: then the length of the signature decides. Messages may leave
 	// out sign_type although they use HMAC-SHA256, so that field is never asked.
 	SignType string
+	// Currency is what the account is paid in; empty is CNY. A payment in another one is quarantined: fee_type may be
+	// left out, which means CNY, and then whoever chose attach could bring one out of it, and yuan would be dollars.
+	Currency money.Currency
 }
 
 // ClientV2 receives v2 notifications for one account. It keeps no state and is safe for concurrent use.
@@ -50,6 +54,7 @@ type ClientV2 struct {
 	apiKeys  []string
 	blocks   []cipher.Block
 	signType string
+	currency money.Currency
 }
 
 var _ channel.Channel = (*ClientV2)(nil)
@@ -77,7 +82,12 @@ func NewV2(c ConfigV2) (*ClientV2, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ClientV2{identity: id, apiKeys: slices.Clone(c.APIKeys), blocks: blocks, signType: c.SignType}, nil
+	currency := currencyOr(string(c.Currency))
+	if !currency.Valid() {
+		return nil, fmt.Errorf("%w: the currency is none", ErrConfig)
+	}
+	return &ClientV2{identity: id, apiKeys: slices.Clone(c.APIKeys), blocks: blocks, signType: c.SignType,
+		currency: currency}, nil
 }
 
 // Ack answers with the XML that the documents ask for. A refusal also has a status that no reader takes for success.
@@ -90,6 +100,9 @@ func (c *ClientV2) Ack(held bool) channel.Reply {
 
 // Parse reads the flat XML of v2. The signature covers the fields and not the bytes, so the form is checked first:
 // what is not one flat document is ErrMalformed, and what carries neither a signature nor a req_info is ErrForged.
+//
+// A quarantined hint is kept under the digest of the signed text, so that all the documents that can be made of one
+// signature are one claim.
 func (c *ClientV2) Parse(_ context.Context, r channel.Request) (channel.Parsed, error) {
 	if err := tooBig(r.Body); err != nil {
 		return channel.Parsed{}, err
@@ -98,19 +111,22 @@ func (c *ClientV2) Parse(_ context.Context, r channel.Request) (channel.Parsed, 
 	if err != nil {
 		return channel.Parsed{}, fmt.Errorf("%w: %w", channel.ErrMalformed, err)
 	}
-	if fields["sign"] != "" || fields["req_info"] == "" {
-		if err := c.verify(fields); err != nil {
-			return channel.Parsed{}, err
-		}
+	if fields["sign"] == "" && fields["req_info"] != "" {
+		return c.unsigned(fields)
+	}
+	if err := c.verify(fields); err != nil {
+		return channel.Parsed{}, err
 	}
 	signed := signedFields(fields)
+	if !notifies(signed) {
+		return channel.Parsed{}, fmt.Errorf("%w: a signed text of another use", channel.ErrMalformed)
+	}
 	read := c.payment
 	if fields["req_info"] != "" {
-		read = c.refund
-		signed = []byte(fields["req_info"])
+		read = c.signedRefund
 	}
 	event, err := read(fields)
-	if errors.Is(err, channel.ErrIdentity) || errors.Is(err, channel.ErrForged) {
+	if errors.Is(err, channel.ErrIdentity) {
 		return channel.Parsed{}, err
 	}
 	if err != nil {
@@ -119,8 +135,21 @@ func (c *ClientV2) Parse(_ context.Context, r channel.Request) (channel.Parsed, 
 	return channel.One(c.account, event, signed), nil
 }
 
-// payment reads a payment notification: the same fact, with the same key and digest, as v3 tells it.
-func (c *ClientV2) payment(fields map[string]string) (channel.Event, error) {
+// notifies tells a notification from the other texts that the API key signs. The parameters that a page or an app hands
+// to WeChat to open the payment (WeChat Pay v2 docs, JSAPI and APP payment, paySign), and the address in the code of
+// Native payment mode one, are signed with the same key in the same way and given to everybody who wants to pay. They
+// must not become claims. Every notification says whether it succeeded, they never do.
+func notifies(signed []byte) bool {
+	return channel.SignsField(signed, "return_code") || channel.SignsField(signed, "result_code")
+}
+
+// payment reads a payment notification: the same fact, with the same key and digest, as v3 tells it. Only what readV2
+// lists is there to be read.
+func (c *ClientV2) payment(all map[string]string) (channel.Event, error) {
+	fields := make(map[string]string)
+	for _, name := range readV2() {
+		fields[name] = all[name]
+	}
 	if err := c.check([]string{fields["mch_id"]}, []string{fields["appid"]}); err != nil {
 		return channel.Event{}, err
 	}
@@ -132,10 +161,13 @@ func (c *ClientV2) payment(fields map[string]string) (channel.Event, error) {
 	if fields["result_code"] != stateSuccess || (fields["return_code"] != "" && fields["return_code"] != stateSuccess) {
 		return channel.Event{}, errNotPaid
 	}
-	if ambiguous(fields) {
+	if ambiguous(all) {
 		return channel.Event{}, errAmbiguous
 	}
-	amount, err := money.ParseMinor(fields["total_fee"], currencyOr(fields["fee_type"]))
+	if currencyOr(fields["fee_type"]) != c.currency {
+		return channel.Event{}, errCurrency
+	}
+	amount, err := money.ParseMinor(fields["total_fee"], c.currency)
 	if err != nil {
 		return channel.Event{}, errAmount
 	}
@@ -145,47 +177,22 @@ func (c *ClientV2) payment(fields map[string]string) (channel.Event, error) {
 		HappenedAt: instant("20060102150405", fields["time_end"])}, nil
 }
 
-// decisiveV2 are the fields that say whose message it is and what it says. All others are signed and ignored.
-func decisiveV2() []string {
-	return []string{"appid", "mch_id", "transaction_id", "out_trade_no", "total_fee", "fee_type", "return_code",
-		"result_code", "time_end", "req_info", "trade_state"}
+// readV2 lists the fields that are read of any v2 message: whose it is and what it says. All others are signed and
+// ignored.
+func readV2() []string {
+	return []string{"appid", "mch_id", "sub_mch_id", "transaction_id", "out_trade_no", "total_fee", "fee_type",
+		"return_code", "result_code", "err_code", "trade_state", "time_end", "req_info"}
 }
 
-// ambiguous finds messages whose signed text can be cut into fields in another way that says something else. The text
-// joins the fields by "&" without escaping, so "a=1&b=2" may be two fields or one. Whoever has captured a message, or
-// chooses a part of one (attach is the shop's own echo), can move those borders under the same signature: hide the true
-// amount in a field that nobody reads, or bring one of his own out of it.
-//
-// A decisive value never holds a separator. So a decisive field that stands inside another one's value could come out
-// of it only if the next piece of the text were a field too, and fields are signed in the order of their names.
+// ambiguous finds messages whose signed text can be cut in another way that says something else: see
+// channel.HidesField. req_info may hold the = that base64 ends with; with anything else that is none it does not open.
 func ambiguous(fields map[string]string) bool {
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(fields)), func(name string) bool {
-		return name == "sign" || fields[name] == ""
-	})
-	for i, name := range names {
-		decisive := slices.Contains(decisiveV2(), name)
-		if decisive && name != "req_info" && strings.ContainsAny(fields[name], "&=") {
+	for _, name := range readV2() {
+		if name != "req_info" && strings.ContainsAny(fields[name], "&=") {
 			return true
 		}
-		pieces := strings.Split(fields[name], "&")
-		for j, piece := range pieces[1:] {
-			hidden, _, _ := strings.Cut(piece, "=")
-			if !slices.Contains(decisiveV2(), hidden) {
-				continue
-			}
-			next, isField := "", true
-			switch {
-			case j+2 < len(pieces):
-				next, _, isField = strings.Cut(pieces[j+2], "=")
-			case i+1 < len(names):
-				next = names[i+1]
-			}
-			if isField && (next == "" || next > hidden) {
-				return true
-			}
-		}
 	}
-	return false
+	return channel.HidesField(fields, readV2())
 }
 
 // refundID reports whether s looks like WeChat Pay's own number of a refund: digits.
@@ -193,17 +200,38 @@ func refundID(s string) bool {
 	return s != "" && len(s) <= 32 && strings.Trim(s, "0123456789") == ""
 }
 
-// refund reads a refund notification, of which no part is signed. That its req_info opens shows that somebody who
-// knew the API key once made each of its blocks, but not that these blocks belong together. So it never books
-// anything: it makes the house ask WeChat Pay. The key names what was told, a repeat is no new question. What does not
-// even name a refund is refused: blocks can be put together in any number of ways, and none may become a claim.
-func (c *ClientV2) refund(fields map[string]string) (channel.Event, error) {
-	inner, err := c.openReqInfo(fields["req_info"])
+// unsigned reads a refund notification as WeChat Pay sends it: no part is signed. That its req_info opens shows that
+// somebody who knew the API key once made each of its blocks, but not that these blocks belong together. So what does
+// not even name a refund is refused: blocks can be put together in any number of ways, and none may become a claim.
+func (c *ClientV2) unsigned(fields map[string]string) (channel.Parsed, error) {
+	event, plain, err := c.refund(fields)
+	if errors.Is(err, channel.ErrIdentity) {
+		return channel.Parsed{}, err
+	}
 	if err != nil {
-		return channel.Event{}, fmt.Errorf("%w: %w", channel.ErrForged, err)
+		return channel.Parsed{}, fmt.Errorf("%w: not signed, and %w", channel.ErrForged, err)
+	}
+	return channel.One(c.account, event, plain), nil
+}
+
+// signedRefund reads a refund whose envelope is signed, which the documents do not ask for. It proves no more.
+func (c *ClientV2) signedRefund(fields map[string]string) (channel.Event, error) {
+	event, _, err := c.refund(fields)
+	if err == nil && ambiguous(fields) {
+		err = errAmbiguous
+	}
+	return event, err
+}
+
+// refund reads a refund notification and returns what was encrypted in it. It never books anything: it makes the house
+// ask WeChat Pay. The key names what was told, a repeat is no new question.
+func (c *ClientV2) refund(fields map[string]string) (channel.Event, []byte, error) {
+	inner, plain, err := c.openReqInfo(fields["req_info"])
+	if err != nil {
+		return channel.Event{}, nil, err
 	}
 	if fields["mch_id"] != c.mchID || !slices.Contains(c.appIDs, fields["appid"]) {
-		return channel.Event{}, fmt.Errorf("%w: another merchant or application", channel.ErrIdentity)
+		return channel.Event{}, nil, fmt.Errorf("%w: another merchant or application", channel.ErrIdentity)
 	}
 	id, state := inner["refund_id"], inner["refund_status"]
 	readable := refundID(id) && slices.Contains([]string{"SUCCESS", "CHANGE", "REFUNDCLOSE"}, state)
@@ -211,7 +239,7 @@ func (c *ClientV2) refund(fields map[string]string) (channel.Event, error) {
 		readable = readable && (inner[name] == "" || channel.ValidNumber(inner[name]))
 	}
 	if !readable {
-		return channel.Event{}, fmt.Errorf("%w: not signed, and it names no refund and state", channel.ErrForged)
+		return channel.Event{}, nil, errNoRefund
 	}
 	e := channel.Event{Kind: channel.QueryDue, BizNo: []string{id, state}, OrderNo: inner["out_trade_no"],
 		TradeNo: inner["transaction_id"], RefundNo: inner["out_refund_no"],
@@ -220,5 +248,5 @@ func (c *ClientV2) refund(fields map[string]string) (channel.Event, error) {
 	if amount, err := money.ParseMinor(inner["refund_fee"], money.CNY); err == nil {
 		e.Amount = amount
 	}
-	return e, nil
+	return e, plain, nil
 }

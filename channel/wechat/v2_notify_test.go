@@ -12,7 +12,7 @@ import (
 	"github.com/paidonce/paidonce/money"
 )
 
-// The sample of WeChat Pay's v2 signature page. It is no payment, so a good signature ends in quarantine.
+// The sample of WeChat Pay's v2 signature page. It is no notification, so a good signature does not make it one.
 func TestThePublishedV2SignaturesVerify(t *testing.T) {
 	sample := fields{"appid": "wxd930ea5d5a258f4f", "mch_id": "10000100", "device_info": "1000", "body": "test",
 		"nonce_str": "ibuaiVcKdpRxkhJA"}
@@ -26,11 +26,11 @@ func TestThePublishedV2SignaturesVerify(t *testing.T) {
 		signType, sign string
 		want           error
 	}{
-		{"", md5Digest, nil},
-		{"", hmacDigest, nil},
-		{"MD5", md5Digest, nil},
+		{"", md5Digest, channel.ErrMalformed},
+		{"", hmacDigest, channel.ErrMalformed},
+		{"MD5", md5Digest, channel.ErrMalformed},
 		{"MD5", hmacDigest, channel.ErrForged},
-		{hmacType, hmacDigest, nil},
+		{hmacType, hmacDigest, channel.ErrMalformed},
 		{hmacType, md5Digest, channel.ErrForged},
 		{"", hmacDigest[:32], channel.ErrForged},
 		{"", md5Digest + md5Digest, channel.ErrForged},
@@ -73,21 +73,18 @@ func TestV2AndV3TellTheSameFact(t *testing.T) {
 func TestWhatAV2PaymentProves(t *testing.T) {
 	plain, zero := paymentEvent(), paymentEvent()
 	zero.HappenedAt = time.Time{}
-	dollars := paymentEvent()
-	dollars.Amount = money.New(1999, "USD")
 	for name, test := range map[string]struct {
 		changes fields
 		want    channel.Event
 	}{
 		"paid":                   {nil, plain},
 		"no currency":            {fields{"fee_type": "-"}, plain},
-		"another currency":       {fields{"fee_type": "USD"}, dollars},
 		"no time":                {fields{"time_end": "-"}, zero},
 		"unreadable time":        {fields{"time_end": "2026-12-01"}, zero},
 		"no sign type":           {fields{"sign_type": "-"}, plain},
 		"the other sign type":    {fields{"sign_type": hmacType}, plain},
 		"no return code":         {fields{"return_code": "-"}, plain},
-		"ampersands in attach":   {fields{"attach": "a=1&total_fee=2"}, plain},
+		"ampersands in attach":   {fields{"attach": "a=1&b=2&total_fees=3&=&"}, plain},
 		"markup in attach":       {fields{"attach": "]]></attach><total_fee>1</total_fee>"}, plain},
 		"a field nobody knows":   {fields{"Total_Fee": "1", "zone": "8"}, plain},
 		"spaces are signed":      {fields{"attach": "  "}, plain},
@@ -105,6 +102,28 @@ func TestWhatAV2PaymentProves(t *testing.T) {
 					})
 				}
 			}
+		}
+	}
+}
+
+// fee_type may be left out, and then it could be brought out of attach: 19.99 yuan must not become 19.99 dollars.
+func TestAPaymentInAnotherCurrencyThanTheAccountsIsQuarantined(t *testing.T) {
+	config := configV2()
+	config.Currency = "USD"
+	abroad, err := wechat.NewV2(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dollars := paymentEvent()
+	dollars.Amount = money.New(1999, "USD")
+	sameEvent(t, single(t, abroad, pay2(fields{"fee_type": "USD"})), dollars)
+	for name, hint := range map[string]channel.Event{
+		"dollars at home": single(t, clientV2(t, ""), pay2(fields{"fee_type": "USD"})),
+		"yuan abroad":     single(t, abroad, pay2(nil)),
+		"no currency":     single(t, abroad, pay2(fields{"fee_type": "-"})),
+	} {
+		if hint.Kind != channel.Quarantined || hint.Note != "the currency is not the account's" {
+			t.Errorf("%s: became %s: %s", name, hint.Kind, hint.Note)
 		}
 	}
 }
@@ -165,6 +184,7 @@ func TestNewV2RefusesAnIncompleteConfiguration(t *testing.T) {
 		"short key":       func(c *wechat.ConfigV2) { c.APIKeys[1] = "192006250b4c0924" },
 		"long key":        func(c *wechat.ConfigV2) { c.APIKeys[1] = strings.Repeat("k", 33) },
 		"sign type":       func(c *wechat.ConfigV2) { c.SignType = "RSA" },
+		"currency":        func(c *wechat.ConfigV2) { c.Currency = "yuan" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := configV2()
