@@ -26,7 +26,9 @@ var (
 	ErrProbe = errors.New("channel: signature probe")
 	// ErrStale: the signature is good, but its time stamp lies outside the allowed window.
 	ErrStale = errors.New("channel: time stamp outside the allowed window")
-	// ErrMalformed: the delivery does not have the form of this channel's notifications.
+	// ErrMalformed: the delivery does not have the form of this channel's notifications. That includes texts of another
+	// use that the channel or the merchant signs with the same key and hands to payers, such as what a browser brings
+	// back to the shop: they are authentic, but everybody who pays holds some, and none may become a claim.
 	ErrMalformed = errors.New("channel: malformed delivery")
 	// ErrIdentity: the message is authentic but meant for another merchant account.
 	ErrIdentity = errors.New("channel: not for this account")
@@ -71,9 +73,11 @@ type Channel interface {
 	Ack(held bool) Reply
 }
 
-// Quarantine makes the hint for an authentic message that cannot be decoded or booked: it is kept under the digest of
-// what was signed for a person to look at. What was signed, not what came: where a channel signs fields and not bytes,
-// one captured message has any number of raw forms, and each would else be a claim of its own.
+// Quarantine makes the hint for an authentic message that cannot be decoded or booked: it is kept under the SHA-256 of
+// what was signed, for a person to look at. What was signed, not what came: where a channel signs fields and not bytes,
+// one captured message has any number of raw forms, and each would else be a claim of its own. So signed is the raw
+// body where the channel signs that (Shouqianba, WeChat Pay v3), the joined fields where it signs those (Alipay, WeChat
+// Pay v2), and never the signature's text or a time stamp beside the body.
 func Quarantine(a Account, signed []byte, why string) Hint {
 	sum := sha256.Sum256(signed)
 	return Hint{Event{Tenant: a.Tenant, Channel: a.Channel, Account: a.Name, Kind: Quarantined,

@@ -5,8 +5,8 @@ import "strings"
 // HidesField reports whether the value of any field holds "&name=" for one of the names that are read.
 //
 // Where a channel signs fields as name=value joined by "&" without escaping (Alipay, WeChat Pay v2), one signed text
-// can be cut into fields in many ways, and each of them verifies. Whoever has captured a message, or chose a part of one
-// (an echo such as attach, a subject), can therefore hide a field in the value before it, or bring one out of a value.
+// can be cut into fields in many ways, and each of them verifies. Whoever has captured a message, or chose a part of
+// one (an echo such as attach, a subject), can hide a field in the value before it, or bring one out of a value.
 //
 // If no value hides a name that is read, and if no value that is read holds a separator itself, then every cut that
 // passes has the same fields under these names: what stands at the beginnings of the text's pieces. It says one

@@ -85,8 +85,8 @@ func decisive() []string {
 		"dback_status", "refund_status"}
 }
 
-// hides reports whether the value of any parameter holds a decisive one: with gmt_refund, say, as a part of gmt_payment,
-// a refund would look like something else. See channel.HidesField.
+// hides reports whether the value of any parameter holds a decisive one: with gmt_refund, say, as a part of
+// gmt_payment, a refund would look like something else. See channel.HidesField.
 func (f form) hides() bool { return channel.HidesField(f, decisive()) }
 
 // swallows reports whether a number or a time holds a separator. Even a parameter that nobody reads must not hide

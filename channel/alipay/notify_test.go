@@ -14,16 +14,6 @@ import (
 	"github.com/paidonce/paidonce/money"
 )
 
-// A synchronous return is signed like a notification and known to every payer; it must not become a claim.
-func TestASynchronousReturnIsNoNotification(t *testing.T) {
-	key := newKey(t)
-	body := paid().with(params{"method": "alipay.trade.page.pay.return", "notify_type": "-"})
-	_, err := newClient(t, key).Parse(t.Context(), send(t, key, body))
-	if !errors.Is(err, channel.ErrMalformed) {
-		t.Fatalf("a return is taken for a notification: %v", err)
-	}
-}
-
 func parse(t *testing.T, c *alipay.Client, r channel.Request) channel.Event {
 	t.Helper()
 	parsed, err := c.Parse(t.Context(), r)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/paidonce/paidonce/channel"
 )
 
 // The suite is tested like a program: an adapter that keeps the contract passes, and each planted defect is found by
@@ -45,9 +47,19 @@ func TestEveryDefectIsFound(t *testing.T) {
 	}
 }
 
+// A rewording that is the delivery itself would show nothing.
+func TestAWordingThatIsNoOtherIsFound(t *testing.T) {
+	s := toySubject("claims every wording")
+	s.Reworded = func(_ testing.TB, r channel.Request) []channel.Request { return []channel.Request{r} }
+	if oneSignatureOneClaim(t, s) == nil {
+		t.Fatal("the same bytes are taken for another wording")
+	}
+}
+
 func TestAnIncompleteSubjectFails(t *testing.T) {
 	for name, forget := range map[string]func(*Subject){
 		"Refund":     func(s *Subject) { s.Refund = nil },
+		"Reworded":   func(s *Subject) { s.Reworded = nil },
 		"Messages":   func(s *Subject) { s.Messages = nil },
 		"Unbookable": func(s *Subject) { s.Unbookable = func(testing.TB) []Delivery { return nil } },
 		"Refused":    func(s *Subject) { s.Refused = func(testing.TB) []Refusal { return nil } },

@@ -1,6 +1,7 @@
 package channeltest
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -181,8 +182,11 @@ func oneSignatureOneClaim(tb testing.TB, s Subject) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", delivery.Name, err)
 		}
-		accepted := 0
-		for i, other := range s.Reworded(tb, delivery.Request) {
+		accepted, others := 0, s.Reworded(tb, delivery.Request)
+		for i, other := range others {
+			if bytes.Equal(other.Body, delivery.Request.Body) {
+				return fmt.Errorf("%s: wording %d is not another one", delivery.Name, i+1)
+			}
 			again, err := only(tb, s, other)
 			if err != nil {
 				continue // refused is as good: nothing is claimed
@@ -192,7 +196,7 @@ func oneSignatureOneClaim(tb testing.TB, s Subject) error {
 			}
 			accepted++
 		}
-		if accepted == 0 && len(s.Reworded(tb, delivery.Request)) > 0 {
+		if accepted == 0 && len(others) > 0 {
 			return fmt.Errorf("%s: no other wording is authentic, so this proves nothing", delivery.Name)
 		}
 	}
@@ -215,7 +219,7 @@ func quarantined(tb testing.TB, s Subject, r channel.Request) error {
 		return errors.New("the hint is not keyed by a SHA-256 in hex")
 	}
 	sum := sha256.Sum256(r.Body)
-	if bytes := hex.EncodeToString(sum[:]); len(s.Reworded(tb, r)) == 0 && hint.BizNo[0] != bytes {
+	if whole := hex.EncodeToString(sum[:]); len(s.Reworded(tb, r)) == 0 && hint.BizNo[0] != whole {
 		return errors.New("the hint is not keyed by the SHA-256 of the body, which is what is signed")
 	}
 	if hint.Note == "" {

@@ -61,15 +61,17 @@ type Subject struct {
 	// Refused are deliveries that must be refused: at least four with ErrForged (a damaged signature, a stranger's
 	// key, a changed body, no signature at all), one with ErrIdentity and one with ErrMalformed.
 	Refused func(tb testing.TB) []Refusal
-	// Unbookable are authentic messages to this account that cannot become an event: an unknown type, missing
-	// fields, an amount that is none. Each must become one quarantined hint, never a refusal.
+	// Unbookable are authentic notifications to this account that cannot become an event: an unknown type, missing
+	// fields, an amount that is none. Each must become one quarantined hint, never a refusal. What the channel signs
+	// for payers is none of them: it belongs to Refused.
 	Unbookable func(tb testing.TB) []Delivery
 	// Signed returns the range of body bytes, from included and to excluded, in which the signature tolerates no
 	// change at all: the whole body where the channel signs raw bytes.
 	Signed func(body []byte) (from, to int)
 
 	// Reworded returns other raw forms of an authentic delivery under the same signature: white space, escapes, order,
-	// parameters that are not signed. Empty where the channel signs raw bytes.
+	// parameters that are not signed. Each differs from the delivery. Empty where the channel signs raw bytes: then a
+	// quarantined hint must be kept under the SHA-256 of the body.
 	Reworded func(tb testing.TB, r channel.Request) []channel.Request
 
 	// Held and Refusing are the exact answers for "we hold it" and "send it again", from the channel's documents.

@@ -29,7 +29,9 @@ const (
 // message that is authentic but not understood becomes a quarantined hint, because the money behind it may be real.
 //
 // Nothing is decoded before it is verified, so whatever is not signed is ErrForged; ErrMalformed is left for an empty
-// body and for one that is longer than any notification.
+// body and for one that is longer than any notification. Nothing that a payer gets to see is signed with Shouqianba's
+// key: what a browser brings back to the shop has an MD5 by the terminal's key (Shouqianba docs, WAP cashier, page
+// return), which is never taken.
 func (c *Client) Parse(_ context.Context, r channel.Request) (channel.Parsed, error) {
 	if len(r.Body) == 0 || len(r.Body) > channel.MaxBodyBytes {
 		return channel.Parsed{}, fmt.Errorf("%w: a body of this size is no callback", channel.ErrMalformed)

@@ -27,7 +27,8 @@ var (
 // that is authentic but not understood becomes a quarantined hint, because the money behind it may be real.
 //
 // Nothing is decoded before it is verified, so whatever is not signed is ErrForged; ErrMalformed is left for an empty
-// body and for one that is longer than any notification.
+// body and for one that is longer than any notification. Nothing that a payer gets to see is signed with WeChat Pay's
+// key: the parameters that a page pays with are signed by the merchant's own (WeChat Pay v3 docs, JSAPI payment).
 func (c *Client) Parse(_ context.Context, r channel.Request) (channel.Parsed, error) {
 	if err := tooBig(r.Body); err != nil {
 		return channel.Parsed{}, err

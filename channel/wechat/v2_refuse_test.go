@@ -54,7 +54,27 @@ func refusalsV2(tb testing.TB) []channeltest.Refusal {
 	for name, body := range malformedXML(good) {
 		refusals = append(refusals, channeltest.Refusal{Name: name, Request: post(body), Want: channel.ErrMalformed})
 	}
+	for name, f := range handedToPayers() {
+		for _, signType := range []string{"MD5", hmacType} {
+			refusals = append(refusals, channeltest.Refusal{Name: name + ", " + signType,
+				Request: post(f.sign(signType, apiKey).encode("xml", true)), Want: channel.ErrMalformed})
+		}
+	}
 	return append(refusals, unreadableRefunds(tb)...)
+}
+
+// handedToPayers are texts that the API key signs for everybody who wants to pay, one also cut in another way.
+func handedToPayers() map[string]fields {
+	return map[string]fields{
+		"parameters for a page": {"appId": appID, "timeStamp": "1796000000", "nonceStr": "n", "signType": "MD5",
+			"package": "prepay_id=wx201410272009395522657a690389285100"},
+		"parameters for an app": {"appid": appID, "partnerid": mchID, "prepayid": "wx201410272009395522657a690389285100",
+			"package": "Sign=WXPay", "noncestr": "n", "timestamp": "1796000000"},
+		"the code of a product": {"appid": appID, "mch_id": mchID, "nonce_str": "n", "product_id": "1",
+			"time_stamp": "1796000000"},
+		"a code, cut elsewhere": {"appid": appID + "&mch_id=" + mchID, "nonce_str": "n&product_id=1",
+			"time_stamp": "1796000000"},
+	}
 }
 
 // unreadableRefunds open under the key and name no refund. They are not signed, so they must not even be kept.
@@ -64,7 +84,7 @@ func unreadableRefunds(tb testing.TB) []channeltest.Refusal {
 	for name, changes := range map[string]fields{
 		"no number": {"refund_id": "-"}, "no state": {"refund_status": ""}, "no such state": {"refund_status": "success"},
 		"number too long": {"refund_id": strings.Repeat("5", 200)}, "no digits": {"refund_id": "50000x"},
-		"control": {"out_refund_no": "R\t1"}, "long order": {"out_trade_no": strings.Repeat("1", 65)},
+		"control": {"out_refund_no": "R\t1"}, "long order": {"out_trade_no": long()},
 	} {
 		refusals = append(refusals, channeltest.Refusal{Name: "refund: " + name, Request: refund2(tb, changes),
 			Want: channel.ErrForged})
@@ -133,5 +153,15 @@ func unbookableV2(tb testing.TB) []channeltest.Delivery {
 	} {
 		deliveries = append(deliveries, channeltest.Delivery{Name: "payment: " + name, Request: pay2(changes)})
 	}
+	for name, changes := range map[string]fields{
+		"unknown state": {"refund_status": "LATER"}, "no number": {"refund_id": "-"},
+		"long order": {"out_trade_no": long()},
+	} {
+		inner := sealECB(tb, apiKey, v2Refund().with(changes).encode("root", false))
+		deliveries = append(deliveries, channeltest.Delivery{Name: "signed refund: " + name,
+			Request: post(refundEnvelope(inner).sign(hmacType, apiKey).encode("xml", true))})
+	}
 	return deliveries
 }
+
+func long() string { return strings.Repeat("1", 65) }

@@ -218,8 +218,8 @@ func authenticV2(tb testing.TB, message []byte) channel.Request {
 	return post(f.sign(hmacType, apiKey).encode("xml", false))
 }
 
-// reworded writes the same fields with other white space, with escapes instead of CDATA, and with an empty field, which
-// is not signed.
+// reworded writes the same fields with other white space, with escapes instead of CDATA, with an empty field, which is
+// not signed, and in another order.
 func reworded(_ testing.TB, r channel.Request) []channel.Request {
 	body := string(r.Body)
 	escaped := regexp.MustCompile(`(?s)<!\[CDATA\[(.*?)\]\]>`).ReplaceAllStringFunc(body, func(data string) string {
@@ -227,6 +227,10 @@ func reworded(_ testing.TB, r channel.Request) []channel.Request {
 		_ = xml.EscapeText(&b, []byte(data[len("<![CDATA["):len(data)-len("]]>")]))
 		return b.String()
 	})
+	if escaped == body {
+		escaped = strings.ReplaceAll(body, "SUCCESS", "&#83;UCCESS")
+	}
 	return []channel.Request{post([]byte(strings.Replace(body, "<xml>", "<xml>\n  ", 1))), post([]byte(escaped)),
-		post([]byte(strings.Replace(body, "<xml>", "<xml><zzz></zzz>", 1)))}
+		post([]byte(strings.Replace(body, "<xml>", "<xml><zzz></zzz>", 1))),
+		post(regexp.MustCompile(`(?s)<xml>(<appid>.*?</appid>\n)(.*)</xml>`).ReplaceAll(r.Body, []byte("<xml>$2$1</xml>")))}
 }
