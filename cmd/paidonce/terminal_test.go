@@ -8,18 +8,36 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
 // shouqianba answers check-ins: every one under the key in force makes the next key.
 type shouqianba struct {
+	mu   sync.Mutex
 	keys []string
 	lose bool // make the key, and answer nothing
 	asks int
 }
 
+// made tells the keys so far and how many questions there were.
+func (s *shouqianba) made() (keys []string, asks int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.keys), s.asks
+}
+
+func (s *shouqianba) loseAnswers(lose bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lose = lose
+}
+
 func (s *shouqianba) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.asks++
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -57,30 +75,33 @@ accounts:
 `)
 	checkin := []string{"terminal", "checkin", "100006400000001", "--device-id", "till-1", "--config", "c.yaml"}
 	p.must(t, checkin...)
-	channel.lose = true
-	if f := p.run(t, checkin...); f.code != exitFailed || !strings.Contains(f.errors, "run the same command again") ||
-		strings.Contains(f.errors, channel.keys[1]) {
+	channel.loseAnswers(true)
+	f := p.run(t, checkin...)
+	keys, _ := channel.made()
+	if f.code != exitFailed || !strings.Contains(f.errors, "run the same command again") ||
+		strings.Contains(f.errors, keys[1]) {
 		t.Fatalf("a lost answer: %d %s", f.code, f.errors)
 	}
-	channel.lose = false
+	channel.loseAnswers(false)
 	if got := p.must(t, checkin...); !strings.Contains(got, "is checked in") {
 		t.Fatal(got)
 	}
 	text, err := os.ReadFile(p.dir + "/keys.txt")
-	want := "100006400000001 " + channel.keys[len(channel.keys)-1] + " " + strings.Repeat("b", 32) + "\n"
+	keys, asked := channel.made()
+	want := "100006400000001 " + keys[len(keys)-1] + " " + strings.Repeat("b", 32) + "\n"
 	if err != nil || string(text) != want {
 		t.Fatalf("the file holds %q, want %q, %v", text, want, err)
 	}
 	if info, err := os.Stat(p.dir + "/keys.txt"); err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("mode %v, %v", info.Mode(), err)
 	}
-	asked := channel.asks
 	for name, args := range map[string][]string{
 		"no device":      {"terminal", "checkin", "100006400000001", "--config", "c.yaml"},
 		"other terminal": {"terminal", "checkin", "1", "--device-id", "x", "--config", "c.yaml"},
 		"no ask section": {"terminal", "checkin", "100006400000001", "--device-id", "x"},
 	} {
-		if f := p.run(t, args...); f.code != exitUsage || channel.asks != asked {
+		f := p.run(t, args...)
+		if _, asks := channel.made(); f.code != exitUsage || asks != asked {
 			t.Errorf("%s: %d %s", name, f.code, f.errors)
 		}
 	}
