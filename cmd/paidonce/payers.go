@@ -2,7 +2,6 @@ package main
 
 import (
 	"crypto/rsa"
-	"errors"
 	"fmt"
 	"os"
 	"reflect"
@@ -23,7 +22,7 @@ type askConfig struct {
 	URL string `yaml:"url,omitempty"` // where to ask, if not at the channel's own address
 
 	SerialNo       string `yaml:"serial_no,omitempty" of:"wechat"`
-	SubMchID       string `yaml:"sub_mch_id,omitempty" of:"wechat"`
+	SubMchID       string `yaml:"sub_mch_id,omitempty" of:"wechat wechat-v2"`
 	PrivateKeyFile string `yaml:"private_key_file,omitempty" of:"wechat alipay"`
 
 	AuthToken        secret `yaml:"auth_token,omitempty" of:"alipay"`
@@ -130,6 +129,9 @@ func (a accountConfig) payer(m material, clock func() time.Time) (channel.Payer,
 		return wechat.NewPayer(wechat.PayerConfig{Account: owner, MchID: a.MchID, AppIDs: a.AppIDs,
 			PlatformKeys: m.platform, SubMchID: a.Ask.SubMchID, SerialNo: a.Ask.SerialNo, PrivateKey: key,
 			BaseURL: a.Ask.URL, AllowHTTP: plain, Clock: clock})
+	case "wechat-v2":
+		return wechat.NewPayerV2(wechat.PayerV2Config{Account: owner, MchID: a.MchID, AppIDs: a.AppIDs,
+			SubMchID: a.Ask.SubMchID, APIKeys: m.v2Keys, SignType: a.SignType, BaseURL: a.Ask.URL, AllowHTTP: plain})
 	case "alipay":
 		key, err := privateKey(a.Ask.PrivateKeyFile)
 		if err != nil {
@@ -147,7 +149,7 @@ func (a accountConfig) payer(m material, clock func() time.Time) (channel.Payer,
 		return sqb.NewPayer(sqb.PayerConfig{Account: owner, TerminalSNs: a.TerminalSNs, Keys: keys, BaseURL: a.Ask.URL,
 			AllowHTTP: plain})
 	}
-	return nil, errors.New("this channel cannot be asked yet")
+	return nil, fmt.Errorf("channel %s cannot be asked", a.Channel)
 }
 
 func privateKey(file string) (key *rsa.PrivateKey, err error) {
