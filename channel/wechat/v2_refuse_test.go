@@ -145,7 +145,8 @@ func unbookableV2(tb testing.TB) []channeltest.Delivery {
 		"no order": {"out_trade_no": "-"}, "no amount": {"total_fee": "-"}, "no result": {"result_code": "-"},
 		"failed": {"result_code": "FAIL"}, "not returned": {"return_code": "FAIL"}, "zero": {"total_fee": "0"},
 		"negative": {"total_fee": "-1"}, "yuan": {"total_fee": "19.99"}, "space": {"total_fee": "1999 "},
-		"huge": {"total_fee": "9223372036854775808"}, "no currency": {"fee_type": "yuan"}, "another currency": {"fee_type": "USD"},
+		"huge": {"total_fee": "9223372036854775808"}, "no currency": {"fee_type": "yuan"},
+		"another currency":  {"fee_type": "USD"},
 		"control character": {"out_trade_no": "ORDER\t1"}, "replaced": {"total_fee": "１９"},
 		"a second payment in the number": {"transaction_id": channeltest.PaymentNumber + "&zone=8"},
 		"a field hidden in the order":    {"out_trade_no": "ORDER-1&result=1"},
@@ -161,6 +162,9 @@ func unbookableV2(tb testing.TB) []channeltest.Delivery {
 		deliveries = append(deliveries, channeltest.Delivery{Name: "signed refund: " + name,
 			Request: post(refundEnvelope(inner).sign(hmacType, apiKey).encode("xml", true))})
 	}
+	hiding := refundEnvelope(sealECB(tb, apiKey, v2Refund().encode("root", false))).with(fields{"a": "x&mch_id=1&n=2"})
+	deliveries = append(deliveries, channeltest.Delivery{Name: "signed refund: two readings",
+		Request: post(hiding.sign(hmacType, apiKey).encode("xml", true))})
 	return deliveries
 }
 
