@@ -165,6 +165,7 @@ func TestEveryCutOfASmallMessage(t *testing.T) {
 		"an empty value":       {"attach": "&fee_type=USD&mch_id=&total_fee=1&=&"},
 		"a failure":            {"attach": "x&result_code=FAIL&return_code=FAIL"},
 		"a time":               {"attach": "x&time_end=20200101000000&z=1"},
+		"a field behind":       {"zone": "8"},
 		"a refund":             {"attach": "x&req_info=AAAA"},
 		"in an unread field":   {"openid": "x&out_trade_no=BIG&q=", "zone": "8&total_fee=1"},
 	} {
