@@ -162,7 +162,8 @@ func unbookableV2(tb testing.TB) []channeltest.Delivery {
 		deliveries = append(deliveries, channeltest.Delivery{Name: "signed refund: " + name,
 			Request: post(refundEnvelope(inner).sign(hmacType, apiKey).encode("xml", true))})
 	}
-	hiding := refundEnvelope(sealECB(tb, apiKey, v2Refund().encode("root", false))).with(fields{"attach": "x&mch_id=1&n=2"})
+	sealed := sealECB(tb, apiKey, v2Refund().encode("root", false))
+	hiding := refundEnvelope(sealed).with(fields{"attach": "x&mch_id=1&n=2"})
 	deliveries = append(deliveries, channeltest.Delivery{Name: "signed refund: two readings",
 		Request: post(hiding.sign(hmacType, apiKey).encode("xml", true))})
 	return deliveries
