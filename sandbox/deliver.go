@@ -35,8 +35,12 @@ type Delivered struct {
 
 // Deliver sends a fact to its account's notify URL as planned and returns every delivery, in order of their rounds. A
 // round is repeated while none of its copies was acknowledged and the plan allows another. Refused connections are
-// deliveries without an answer: a server may be restarting.
+// deliveries without an answer: a server may be restarting. A silent order is not delivered at all; forgeries of it
+// are.
 func (s *Sandbox) Deliver(ctx context.Context, fact Fact, plan Plan) ([]Delivered, error) {
+	if s.silent(fact) && !plan.Variant.Forged() {
+		return nil, ctx.Err()
+	}
 	if err := sleep(ctx, plan.Delay); err != nil {
 		return nil, err
 	}

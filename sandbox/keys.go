@@ -30,6 +30,13 @@ type Keys struct {
 	SQBPublicKey      string `json:"sqb_public_key"`         // PEM, PKIX
 	SQBKey            string `json:"sqb_key"`                // PEM
 	StrangerKey       string `json:"stranger_key"`           // PEM: signs what must be refused
+
+	// What the merchant signs its questions with. The sandbox hands these out, as a channel's console does, and verifies
+	// with the public halves; all accounts of an installation share them.
+	WeChatMerchantKey    string `json:"wechat_merchant_key"`    // PEM: the private key of the API certificate
+	WeChatMerchantSerial string `json:"wechat_merchant_serial"` // of the API certificate: 40 hex digits
+	AlipayAppKey         string `json:"alipay_app_key"`         // PEM: the application's private key
+	SQBTerminalKey       string `json:"sqb_terminal_key"`       // 32 hex digits: of every terminal until it checks in
 }
 
 // GenerateKeys makes fresh keys: RSA of 2048 bits, a platform certificate valid for five years from now.
@@ -54,6 +61,9 @@ func GenerateKeys(now time.Time) (*Keys, error) {
 	keys.WeChatV3Key = hex.EncodeToString(random[:16])
 	keys.WeChatV2Key = hex.EncodeToString(random[16:32])
 	keys.WeChatPublicKeyID = fmt.Sprintf("PUB_KEY_ID_0%028d", new(big.Int).SetBytes(random[32:]))
+	if _, err := keys.CompleteMerchant(); err != nil {
+		return nil, err
+	}
 	return keys, keys.selfSign(now)
 }
 
@@ -98,6 +108,7 @@ func (k *Keys) selfSign(now time.Time) error {
 type ring struct {
 	certSerial                                     string
 	certKey, wechatKey, alipayKey, sqbKey, strange *rsa.PrivateKey
+	merchant                                       merchantRing
 }
 
 func (k *Keys) parse() (*ring, error) {
@@ -124,6 +135,9 @@ func (k *Keys) parse() (*ring, error) {
 	r.certSerial = fmt.Sprintf("%X", cert.SerialNumber)
 	if len(k.WeChatV3Key) != 32 || len(k.WeChatV2Key) != 32 {
 		return nil, errors.New("sandbox: key file has no symmetric keys of 32 characters")
+	}
+	if r.merchant, err = k.parseMerchant(); err != nil {
+		return nil, err
 	}
 	return r, k.refuseLive()
 }

@@ -62,6 +62,9 @@ type Counts struct {
 	ForgedSent         int `json:"forged_sent"`
 	ForgedAcknowledged int `json:"forged_acknowledged"`
 	DroppedAnswers     int `json:"dropped_answers"`
+	Asked              int `json:"asked"`         // questions that were signed well, check-ins included
+	AskedUnknown       int `json:"asked_unknown"` // of these, about orders that the sandbox has never heard of
+	AskRefused         int `json:"ask_refused"`   // questions turned down before anything was looked up
 }
 
 // Record is the sandbox's own truth at one moment.
@@ -69,6 +72,7 @@ type Record struct {
 	Payments []Payment `json:"payments"`
 	Refunds  []Refund  `json:"refunds"`
 	Closes   []Close   `json:"closes"`
+	Orders   []Order   `json:"orders"`
 	Counts   Counts    `json:"counts"`
 }
 
@@ -88,6 +92,9 @@ func (s *Sandbox) Record() Record {
 	}
 	for _, c := range s.closes {
 		record.Closes = append(record.Closes, *c)
+	}
+	for _, o := range s.orders {
+		record.Orders = append(record.Orders, *o)
 	}
 	return record
 }

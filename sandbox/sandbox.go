@@ -71,7 +71,12 @@ type Sandbox struct {
 	payments []*Payment
 	refunds  []*Refund
 	closes   []*Close
+	orders   []*Order
+	index    map[orderName]*Order
 	counts   Counts
+
+	rates     Rates
+	terminals map[string]*terminal // by terminal_sn
 }
 
 // New checks that nothing about the configuration is live, and returns a sandbox.
@@ -100,7 +105,8 @@ func New(opt Options) (*Sandbox, error) {
 		opt.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Sandbox{opt: opt, keys: opt.Keys, ring: ring, random: rand.New(rand.NewPCG(opt.Seed, 0x9e3779b97f4a7c15)),
-		serial: opt.Clock().UnixMilli() % 1_000_000_000 * 1000}, nil
+		serial: opt.Clock().UnixMilli() % 1_000_000_000 * 1000, index: map[orderName]*Order{},
+		terminals: map[string]*terminal{}}, nil
 }
 
 func (a Account) check() error {
@@ -139,7 +145,7 @@ func orderable(orderNo string, amount money.Amount) error {
 }
 
 // Pay lets a customer pay an order. Paying it again is a second payment, as at a real channel whose order number was
-// presented through another one.
+// presented through another one. A closed order takes no payment, unless its behaviour says so.
 func (s *Sandbox) Pay(channel, account, orderNo string, amount money.Amount) (*Payment, error) {
 	a, err := s.account(channel, account)
 	if err != nil {
@@ -150,10 +156,11 @@ func (s *Sandbox) Pay(channel, account, orderNo string, amount money.Amount) (*P
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := &Payment{Account: a, OrderNo: orderNo, TradeNo: s.tradeNo(a.Channel), Amount: amount, PaidAt: s.opt.Clock(),
-		NotifyID: s.hex(34)}
-	s.payments = append(s.payments, p)
-	return p, nil
+	o := s.placed(a, orderNo, amount)
+	if o.closed() && !o.Behaviour.PayAfterClose {
+		return nil, fmt.Errorf("%w: the order is closed", ErrRequest)
+	}
+	return s.pay(o, amount), nil
 }
 
 // Refund gives part of a payment back. It refuses more than is left, as the channel does; the same number again is
@@ -161,6 +168,11 @@ func (s *Sandbox) Pay(channel, account, orderNo string, amount money.Amount) (*P
 func (s *Sandbox) Refund(p *Payment, refundNo string, amount money.Amount) (*Refund, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.refund(p, refundNo, amount)
+}
+
+// refund is Refund for a caller that holds the lock.
+func (s *Sandbox) refund(p *Payment, refundNo string, amount money.Amount) (*Refund, error) {
 	for _, r := range s.refunds {
 		if r.Payment == p && r.RefundNo == refundNo {
 			if r.Amount != amount {
@@ -193,10 +205,12 @@ func (s *Sandbox) CloseUnpaid(channel, account, orderNo string, amount money.Amo
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := &Close{Account: a, OrderNo: orderNo, TradeNo: s.tradeNo(channel), Amount: amount, ClosedAt: s.opt.Clock(),
-		NotifyID: s.hex(34)}
-	s.closes = append(s.closes, c)
-	return c, nil
+	o := s.placed(a, orderNo, amount)
+	if o.State == OrderPaid {
+		return nil, fmt.Errorf("%w: the order is paid", ErrRequest)
+	}
+	o.State = OrderClosed
+	return s.closing(o), nil
 }
 
 // tradeNo makes a number in the channel's form. The caller holds the lock.
