@@ -170,7 +170,8 @@ func measure(ctx context.Context, s *store.Store, engine string, left int) error
 	slices.Sort(rest)
 	fmt.Printf("%s: scan from the beginning %s; from the mark, median of %d: %s, longest %s\n", engine, first, len(rest),
 		rest[len(rest)/2], rest[len(rest)-1])
-	explain := map[string]string{"sqlite": "EXPLAIN QUERY PLAN ", "mysql": "EXPLAIN ", "postgres": "EXPLAIN (ANALYZE, BUFFERS) "}
+	explain := map[string]string{"sqlite": "EXPLAIN QUERY PLAN ", "mysql": "EXPLAIN ",
+		"postgres": "EXPLAIN (ANALYZE, BUFFERS) "}
 	from := time.Now().Add(-time.Minute).UnixMicro()
 	statement := fmt.Sprintf("SELECT tenant_id, MIN(due_us) FROM claim_work WHERE due_us >= %d AND due_us <= %d "+
 		"GROUP BY tenant_id ORDER BY 2 LIMIT 256", from, time.Now().UnixMicro())
