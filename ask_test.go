@@ -132,7 +132,7 @@ func TestWhatCannotBeLearnedStaysVisible(t *testing.T) {
 			mustState(t, s, "A1", order.Open)
 			open, err := s.OpenQueries(t.Context(), 1, 0, "", 10)
 			if err != nil || len(open) != 1 || open[0].Answer != want || open[0].Tries != i+1 || open[0].Age <= 0 ||
-				open[0].AskedUs == 0 || open[0].DueUs-open[0].AskedUs < 40_000_000 {
+				open[0].AskedUs == 0 || open[0].DueUs-open[0].AskedUs < 10_000_000 {
 				t.Fatalf("%+v, %v", open, err)
 			}
 			mustAsk(t, h, 0) // not before its time

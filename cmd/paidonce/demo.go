@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -125,9 +128,6 @@ func (d *demo) setUp(ctx context.Context) error {
 	}
 	d.base = "http://" + address
 	c := demoConfig(address, d.dir)
-	if err := writeDemoConfig(filepath.Join(d.dir, "paidonce.yaml"), c); err != nil {
-		return err
-	}
 	keys, err := d.app.ensureSandboxKeys(folder{d.dir})
 	if err != nil {
 		return err
@@ -137,6 +137,12 @@ func (d *demo) setUp(ctx context.Context) error {
 	}
 	if d.box, err = sandbox.New(sandbox.Options{Keys: keys, Accounts: d.accounts, Clock: d.app.Clock,
 		Seed: d.seed}); err != nil {
+		return err
+	}
+	if err := d.answerQuestions(ctx, c, keys); err != nil {
+		return err
+	}
+	if err := writeDemoConfig(filepath.Join(d.dir, "paidonce.yaml"), c); err != nil {
 		return err
 	}
 	d.child = &child{config: filepath.Join(d.dir, "paidonce.yaml"), database: d.location, base: d.base,
@@ -157,6 +163,23 @@ func (d *demo) setUp(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// answerQuestions lets the sandbox's channels be asked on a port of their own, until ctx ends.
+func (d *demo) answerQuestions(ctx context.Context, c *config, keys *sandbox.Keys) error {
+	api, err := d.box.API()
+	if err != nil {
+		return err
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	web := &http.Server{Handler: sandbox.AtRoot(api), ReadHeaderTimeout: 5 * time.Second,
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
+	context.AfterFunc(ctx, func() { _ = web.Close() })
+	go func() { _ = web.Serve(listener) }() // it ends when it is closed, and the process's end closes it too
+	return c.askSandbox(keys, d.box, "http://"+listener.Addr().String())
 }
 
 // mustBeEmpty keeps forged money out of a database that holds anything else.

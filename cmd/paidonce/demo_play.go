@@ -27,6 +27,7 @@ type script struct {
 	copies                       int
 	late, never                  bool // the order is created after its callback; never
 	wrong, forged, drop, refunds bool
+	silent                       bool // no callback is ever delivered: the house has to ask
 }
 
 func (d *demo) scripts() []script {
@@ -39,6 +40,7 @@ func (d *demo) scripts() []script {
 			copies: 2 + random.IntN(4), late: round%5 == 1, never: round%13 == 7, wrong: round%6 == 2,
 			forged: round%3 == 0, drop: round%4 == 3, refunds: round%5 == 3}
 		list[i].late = list[i].late && !list[i].never
+		list[i].silent = round%9 == 5 && !list[i].never && !list[i].late
 	}
 	return list
 }
@@ -142,8 +144,11 @@ func (d *demo) play(ctx context.Context, s script) error {
 			return err
 		}
 	}
+	if err := d.box.Behave(s.account.Channel, s.account.Name, s.orderNo, sandbox.Behaviour{Silent: s.silent}); err != nil {
+		return err
+	}
 	paid, err := d.box.Pay(s.account.Channel, s.account.Name, s.orderNo, money.New(s.minor, money.CNY))
-	if err != nil {
+	if err != nil || s.silent {
 		return err
 	}
 	d.remember(s, paid)
@@ -214,8 +219,9 @@ func (d *demo) remember(s script, paid *sandbox.Payment) {
 
 // createOrder registers the order through the API, as a POS would, and repeats until the server answers.
 func (d *demo) createOrder(ctx context.Context, s script) error {
+	kind, _ := kindOf(s.account.Channel)
 	body, err := json.Marshal(map[string]any{"order_no": s.orderNo, "store": fmt.Sprintf("store-%d", s.minor%7),
-		"amount_minor": s.minor, "currency": "CNY"})
+		"amount_minor": s.minor, "currency": "CNY", "channel": kind.code, "account": s.account.Name})
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}

@@ -34,6 +34,7 @@ type proof struct {
 	WrongAmounts   int64 `json:"wrong_amounts"` // wrong first, replaced by the true report
 	FailedBookings int64 `json:"failed_bookings"`
 	DroppedAnswers int   `json:"dropped_answers"`
+	FoundByAsking  int64 `json:"found_by_asking"` // payments of which no callback ever told
 	ForgedTaken    int   `json:"forged_acknowledged"`
 	ExpectParked   int64 `json:"expected_parked"`
 }
@@ -56,7 +57,8 @@ func (p proof) failures() []error {
 	for what, happened := range map[string]bool{"repeat": p.Duplicates > 0, "re-driven event": p.Redriven > 0,
 		"forged delivery": p.ForgedRefused > 0, "callback before its order": p.WaitedForOrder > 0,
 		"refund before its payment": p.WaitedForPay > 0, "wrong amount": p.WrongAmounts > 0,
-		"failed booking": p.FailedBookings > 0, "dropped answer": p.DroppedAnswers > 0} {
+		"failed booking": p.FailedBookings > 0, "dropped answer": p.DroppedAnswers > 0,
+		"payment found by asking": p.FoundByAsking > 0} {
 		must(happened, "the run shows nothing about a "+what+": none happened")
 	}
 	return failures
@@ -83,6 +85,7 @@ func (d *demo) prove(ctx context.Context) (proof, error) {
 		"SELECT COALESCE(SUM(amount_minor), 0) FROM posting WHERE side = 'D'":                       &p.DebitMinor,
 		"SELECT COALESCE(SUM(amount_minor), 0) FROM posting WHERE side = 'C'":                       &p.CreditMinor,
 		"SELECT COUNT(*) FROM claim_history WHERE what = 'replaced'":                                &p.WrongAmounts,
+		"SELECT COUNT(*) FROM channel_delivery WHERE source = 'query' AND verdict = 'first'":        &p.FoundByAsking,
 		"SELECT COUNT(*) FROM claim_history WHERE what = 'parked' AND detail LIKE 'failed%'":        &p.FailedBookings,
 		"SELECT COUNT(*) FROM claim_history WHERE what = 'parked' AND detail LIKE 'waiting_order%'": &p.WaitedForOrder,
 		"SELECT COUNT(*) FROM claim_history WHERE what = 'parked' AND detail LIKE 'waiting_pay%'":   &p.WaitedForPay,
@@ -188,15 +191,20 @@ func (d *demo) expectParked(record sandbox.Record) int64 {
 	return parked
 }
 
-// settle waits until nothing is unfinished but what waits for an order that never comes.
+// settle waits until nothing is unfinished but what waits for an order that never comes, and every order is paid: those
+// of which no callback told are found by asking.
 func (d *demo) settle(ctx context.Context, parked int64) error {
 	d.say("the channels have nothing more to send; waiting until the house has finished by itself\n")
-	for range 600 {
-		open, err := d.number(ctx, "SELECT COUNT(*) FROM claim_work")
+	for range 900 {
+		held, err := d.number(ctx, "SELECT COUNT(*) FROM claim_work")
 		if err != nil {
 			return err
 		}
-		if open <= parked {
+		open, err := d.number(ctx, "SELECT COUNT(*) FROM channel_order WHERE state = 'open'")
+		if err != nil {
+			return err
+		}
+		if held <= parked && open == 0 {
 			return nil
 		}
 		select {
@@ -224,14 +232,15 @@ func (d *demo) print(p proof) error {
 	d.say("\n%d payments and refunds happened at the channels, told in %d deliveries, %d of them repeats.\n"+
 		"%d forged deliveries were refused, %d acknowledged.\n"+
 		"serve was killed %d times; %d bookings failed after their claim; %d answers were dropped.\n"+
-		"%d callbacks came before their order, %d refunds before their payment, %d wrong amounts before the true one.\n\n"+
+		"%d callbacks came before their order, %d refunds before their payment, %d wrong amounts before the true one.\n"+
+		"%d payments were never told, and found by asking.\n\n"+
 		"booked exactly once  %d (%d of them driven on after a failure)\n"+
 		"held on purpose      %d (their order never comes)\n"+
 		"lost                 %d\n"+
 		"doubled              %d\n"+
 		"debits = credits     %d = %d fen\n",
 		p.Events, p.Deliveries, p.Duplicates, p.ForgedRefused, p.ForgedTaken, p.Kills, p.FailedBookings, p.DroppedAnswers,
-		p.WaitedForOrder, p.WaitedForPay, p.WrongAmounts, p.Booked, p.Redriven, p.Parked, p.Lost, p.Doubled,
+		p.WaitedForOrder, p.WaitedForPay, p.WrongAmounts, p.FoundByAsking, p.Booked, p.Redriven, p.Parked, p.Lost, p.Doubled,
 		p.DebitMinor, p.CreditMinor)
 	return nil
 }

@@ -76,7 +76,7 @@ func TestDemoProvesItselfOnEveryEngine(t *testing.T) {
 func TestAProofThatShowsLessFails(t *testing.T) {
 	good := proof{Orders: 320, Events: 330, Deliveries: 2000, Booked: 320, Duplicates: 9, Redriven: 9, Parked: 10,
 		ForgedRefused: 9, DebitMinor: 5, CreditMinor: 5, Kills: demoKills, WaitedForOrder: 1, WaitedForPay: 1,
-		WrongAmounts: 1, FailedBookings: 1, DroppedAnswers: 1, ExpectParked: 10}
+		WrongAmounts: 1, FailedBookings: 1, DroppedAnswers: 1, FoundByAsking: 1, ExpectParked: 10}
 	if failures := good.failures(); len(failures) != 0 {
 		t.Fatal(failures)
 	}
@@ -96,6 +96,7 @@ func TestAProofThatShowsLessFails(t *testing.T) {
 		"no wrong amount":     func(p *proof) { p.WrongAmounts = 0 },
 		"no failed booking":   func(p *proof) { p.FailedBookings = 0 },
 		"no dropped answer":   func(p *proof) { p.DroppedAnswers = 0 },
+		"nothing found":       func(p *proof) { p.FoundByAsking = 0 },
 		"nothing booked ever": func(p *proof) { p.DebitMinor, p.CreditMinor = 0, 0 },
 	} {
 		spoiled := good
