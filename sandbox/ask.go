@@ -10,37 +10,42 @@ import (
 // maxQuestion is how many bytes of a request's body a channel reads.
 const maxQuestion = 64 << 10
 
-// API is the side of the channels that merchants ask. Its paths start with the channel's endpoint name, so an adapter's
-// base URL is where it is mounted plus /wechat, /wechat-v2 or /sqb, and Alipay's gateway is /alipay/gateway.do there:
+// API is the side of the channels that merchants ask:
 //
-//	WeChat Pay v3   /wechat/v3/pay/transactions/out-trade-no/{no}, …/id/{id}, …/{no}/close, …/{no}/reverse
-//	WeChat Pay v2   /wechat-v2/pay/orderquery, /wechat-v2/pay/closeorder
-//	Alipay          /alipay/gateway.do with alipay.trade.query, alipay.trade.close, alipay.trade.cancel
-//	Shouqianba      /sqb/upay/v2/query, /sqb/upay/v2/cancel, /sqb/upay/v2/revoke, /sqb/terminal/checkin
+//	WeChat Pay v3   /v3/pay/transactions/out-trade-no/{no}, …/id/{id}, …/{no}/close, …/{no}/reverse
+//	WeChat Pay v2   /pay/orderquery, /pay/closeorder
+//	Alipay          /gateway.do with alipay.trade.query, alipay.trade.close, alipay.trade.cancel
+//	Shouqianba      /upay/v2/query, /upay/v2/cancel, /upay/v2/revoke, /terminal/checkin
 //
-// Mounted below a prefix it needs http.StripPrefix, which leaves the request line alone: a WeChat v3 signature covers
-// the path as it was sent. Bodies over 64 KiB are refused. It fails with keys from before there were questions;
-// CompleteMerchant mends them.
+// Each path is there as the channel has it, for a base URL that is a host and nothing more, and again below the name
+// of the channel's endpoint: /wechat, /wechat-v2, /alipay, /sqb. Mounted below a prefix it needs http.StripPrefix,
+// which leaves the request line alone: a WeChat v3 signature covers the path as it was sent. Bodies over 64 KiB are
+// refused. API fails with keys from before there were questions; CompleteMerchant mends them.
 func (s *Sandbox) API() (http.Handler, error) {
 	if !s.keys.completeMerchant() {
 		return nil, errors.New("sandbox: the key file has no keys of the merchant")
 	}
 	mux := http.NewServeMux()
-	const v3 = "/wechat/v3/pay/transactions"
-	for pattern, reply := range map[string]func(*http.Request, []byte) answer{
-		"GET " + v3 + "/out-trade-no/{no}":          s.v3Query,
-		"GET " + v3 + "/id/{id}":                    s.v3Query,
-		"POST " + v3 + "/out-trade-no/{no}/close":   s.v3Close,
-		"POST " + v3 + "/out-trade-no/{no}/reverse": s.v3Reverse,
-		"POST /wechat-v2/pay/orderquery":            s.v2Query,
-		"POST /wechat-v2/pay/closeorder":            s.v2Close,
-		"POST /alipay/gateway.do":                   s.alipayGateway,
-		"POST /sqb/upay/v2/query":                   s.sqbQuery,
-		"POST /sqb/upay/v2/cancel":                  s.sqbCancel,
-		"POST /sqb/upay/v2/revoke":                  s.sqbCancel,
-		"POST /sqb/terminal/checkin":                s.sqbCheckIn,
+	const transactions = "/v3/pay/transactions"
+	for _, route := range []struct {
+		channel, method, path string
+		reply                 func(*http.Request, []byte) answer
+	}{
+		{WeChat, "GET", transactions + "/out-trade-no/{no}", s.v3Query},
+		{WeChat, "GET", transactions + "/id/{id}", s.v3Query},
+		{WeChat, "POST", transactions + "/out-trade-no/{no}/close", s.v3Close},
+		{WeChat, "POST", transactions + "/out-trade-no/{no}/reverse", s.v3Reverse},
+		{WeChatV2, "POST", "/pay/orderquery", s.v2Query},
+		{WeChatV2, "POST", "/pay/closeorder", s.v2Close},
+		{Alipay, "POST", "/gateway.do", s.alipayGateway},
+		{SQB, "POST", "/upay/v2/query", s.sqbQuery},
+		{SQB, "POST", "/upay/v2/cancel", s.sqbCancel},
+		{SQB, "POST", "/upay/v2/revoke", s.sqbCancel},
+		{SQB, "POST", "/terminal/checkin", s.sqbCheckIn},
 	} {
-		mux.Handle(pattern, s.answering(reply))
+		handler := s.answering(route.reply)
+		mux.Handle(route.method+" "+route.path, handler)
+		mux.Handle(route.method+" /"+route.channel+route.path, handler)
 	}
 	return mux, nil
 }

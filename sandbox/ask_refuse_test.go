@@ -29,18 +29,19 @@ func rawQuery(raw string) func(*http.Request) {
 	return func(r *http.Request) { r.URL.RawQuery = raw }
 }
 
-// Whatever was changed after signing, or signed by another, is turned down before the order is looked up.
-func TestQuestionsThatAreNotSignedByTheMerchantAreRefused(t *testing.T) {
-	keys, others := newKeys(t), newKeys(t)
-	const v3, v2, ali, sqb = sandbox.WeChat, sandbox.WeChatV2, sandbox.Alipay, sandbox.SQB
+// forgery is a question that the merchant did not sign as it arrives.
+type forgery struct {
+	name, channel, what string
+	edit                func(*http.Request)
+	stranger            bool // signed with another merchant's keys
+	want                string
+}
+
+func forgeriesOfV3() []forgery {
+	const v3 = sandbox.WeChat
 	at := strconv.FormatInt(now().Unix(), 10)
 	old := strconv.FormatInt(now().Add(-5*time.Minute-time.Second).Unix(), 10)
-	for _, test := range []struct {
-		name, channel, what string
-		edit                func(*http.Request)
-		stranger            bool
-		want                string
-	}{
+	return []forgery{
 		{"another key", v3, query, nil, true, "401 SIGN_ERROR"},
 		{"another path", v3, query, func(r *http.Request) { r.URL.Path += "X" }, false, "401 SIGN_ERROR"},
 		{"another query", v3, query, rawQuery("mchid=1900000109&x=1"), false, "401 SIGN_ERROR"},
@@ -56,6 +57,12 @@ func TestQuestionsThatAreNotSignedByTheMerchantAreRefused(t *testing.T) {
 		{"a field missing", v3, query, replaced("Authorization", "nonce_str", "nonce"), false, "401 SIGN_ERROR"},
 		{"no signature", v3, query, func(r *http.Request) { r.Header.Del("Authorization") }, false, "401 SIGN_ERROR"},
 		{"no Accept", v3, query, func(r *http.Request) { r.Header.Del("Accept") }, false, "400 PARAM_ERROR"},
+	}
+}
+
+func forgeries() []forgery {
+	const v2, ali, sqb = sandbox.WeChatV2, sandbox.Alipay, sandbox.SQB
+	return []forgery{
 		{"another key", v2, query, nil, true, "签名错误"},
 		{"another order", v2, query, body("A-1", "A-2"), false, "签名错误"},
 		{"a further field", v2, query, body("</xml>", "<a>1</a></xml>"), false, "签名错误"},
@@ -79,7 +86,13 @@ func TestQuestionsThatAreNotSignedByTheMerchantAreRefused(t *testing.T) {
 			"400 INVALID_TERMINAL"},
 		{"no signature", sqb, query, func(r *http.Request) { r.Header.Del("Authorization") }, false, "400 INVALID_TERMINAL"},
 		{"not JSON", sqb, query, body("{", ""), false, "400 INVALID_PARAMS"},
-	} {
+	}
+}
+
+// Whatever was changed after signing, or signed by another, is turned down before the order is looked up.
+func TestQuestionsThatAreNotSignedByTheMerchantAreRefused(t *testing.T) {
+	keys, others := newKeys(t), newKeys(t)
+	for _, test := range append(forgeriesOfV3(), forgeries()...) {
 		m := newMerchant(t, keys, 1)
 		pay(t, m.box, test.channel, "A-1", 1)
 		if test.stranger {

@@ -145,6 +145,24 @@ func TestCancelEndsWithTheDay(t *testing.T) {
 	}
 }
 
+// A base URL that may only be a host finds the paths as the channels have them.
+func TestTheChannelsOwnPathsAreServedToo(t *testing.T) {
+	keys := newKeys(t)
+	box := newBox(t, keys, 1, nowhere)
+	api, err := box.API()
+	must(t, err)
+	server := httptest.NewServer(api)
+	defer server.Close()
+	m := &merchant{t: t, keys: keys, box: box, base: server.URL, client: server.Client(), terminalKey: keys.SQBTerminalKey,
+		bare: true}
+	for _, channel := range channels() {
+		pay(t, box, channel, "A-1", 1)
+		if got := m.ask(channel, query, "A-1"); !got.genuine || !strings.Contains(got.word, "SUCCESS") {
+			t.Errorf("%s: %q", channel, got.word)
+		}
+	}
+}
+
 // Where the server does not give its connection away, a dropped answer breaks off all the same.
 func TestAnAnswerIsDroppedBehindMiddlewareToo(t *testing.T) {
 	keys := newKeys(t)

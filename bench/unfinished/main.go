@@ -88,7 +88,22 @@ func holdSnapshot(ctx context.Context, s *store.Store) (release func(), err erro
 	if err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM claim_work").Scan(&n); err != nil {
 		return nil, err
 	}
-	return func() { _ = tx.Rollback() }, nil
+	ended := make(chan struct{})
+	stopped := make(chan struct{})
+	go func() { // a connection that says nothing is ended by the server before long
+		defer close(stopped)
+		for {
+			select {
+			case <-ended:
+				return
+			case <-time.After(5 * time.Second):
+			}
+			if err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM claim_work").Scan(&n); err != nil || n != 0 {
+				log.Fatalf("the snapshot did not hold: %d rows, %v", n, err)
+			}
+		}
+	}()
+	return func() { close(ended); <-stopped; _ = tx.Rollback() }, nil
 }
 
 // history puts one batch of claims through claim and finish: the same rows, written and deleted in the same way, only
