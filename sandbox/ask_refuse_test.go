@@ -113,6 +113,19 @@ func TestQuestionsThatAreNotSignedByTheMerchantAreRefused(t *testing.T) {
 	}
 }
 
+// WeChat Pay takes a question up to five minutes from its own time, in both directions.
+func TestAQuestionIsSignedJustNow(t *testing.T) {
+	m := newMerchant(t, newKeys(t), 1)
+	pay(t, m.box, sandbox.WeChat, "A-1", 1)
+	for ahead, want := range map[time.Duration]string{-301 * time.Second: "401 SIGN_ERROR", -300 * time.Second: "SUCCESS",
+		300 * time.Second: "SUCCESS", 301 * time.Second: "401 SIGN_ERROR"} {
+		m.ahead = ahead
+		if got := m.ask(sandbox.WeChat, query, "A-1"); got.word != want || !got.genuine {
+			t.Errorf("%s ahead: %q, genuine %t; want %q", ahead, got.word, got.genuine, want)
+		}
+	}
+}
+
 // Questions that are signed well and still wrong.
 func TestQuestionsThatDoNotFitAreRefused(t *testing.T) {
 	m := newMerchant(t, newKeys(t), 1)

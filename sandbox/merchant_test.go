@@ -23,6 +23,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/paidonce/paidonce/sandbox"
 )
@@ -50,6 +51,7 @@ type merchant struct {
 	edit func(*http.Request)
 	// terminalKey signs for Shouqianba.
 	terminalKey string
+	ahead       time.Duration // of the merchant's clock
 }
 
 // newMerchant serves the box below a prefix, as a host mounts it.
@@ -126,7 +128,7 @@ func (m *merchant) send(method, path, body string, header map[string]string) (*h
 // v3: the merchant signs method, path, time, nonce and body; the answer's headers sign time, nonce and body.
 func (m *merchant) v3(method, path, body string) told {
 	m.t.Helper()
-	at := strconv.FormatInt(now().Unix(), 10)
+	at := strconv.FormatInt(now().Add(m.ahead).Unix(), 10)
 	sent := "/sandbox/wechat" + path
 	if m.bare {
 		sent = path
