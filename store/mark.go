@@ -23,7 +23,7 @@ type mark struct {
 
 const (
 	markMargin = time.Minute
-	markRounds = 1200
+	markRounds = 600
 )
 
 // scan calls look with the due time to begin at. look returns the earliest due time that it found, 0 if none.

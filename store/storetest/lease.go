@@ -18,6 +18,7 @@ func leaseClauses() []clause {
 		{"taking again with the same owner is not a second take", takeAgain},
 		{"a lease that ends further ahead than any may is over", jumpedClock},
 		{"parking gives the claim back with its reason", parking},
+		{"taking counts a failure in advance, and parking says how many there are", failuresAreCounted},
 		{"a finished claim is not taken", takeFinished},
 		{"what is due is listed for every tenant, bounded and oldest first", dueIsFair},
 	}
@@ -117,6 +118,20 @@ func parking(f *fixture) {
 		f.Error("due an hour early")
 	}
 	f.must(f.finish(g, f.acquire(g, c, gate.Resume)))
+}
+
+func failuresAreCounted(f *fixture) {
+	g, c := f.gate("till-a", longLease), f.claim(f.key("failures"))
+	t := f.acquire(g, c, gate.First)
+	for i, say := range []int{t.Failures, 5, 0} {
+		f.must(f.park(g, t, gate.Parking{Reason: "failed", Failures: say}))
+		if row := f.row(c.Key); row.Failures != say || row.Attempts != i+1 || row.LateUs < 0 {
+			f.Errorf("parked as %+v, want %d failures", row, say)
+		}
+		if t = f.acquire(g, c, gate.Resume); t.Failures != say+1 || t.Attempts != i+2 {
+			f.Errorf("taken as %+v after %d failures", t, say)
+		}
+	}
 }
 
 func takeFinished(f *fixture) {

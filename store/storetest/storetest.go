@@ -33,6 +33,8 @@ func Run(t *testing.T, open func(t *testing.T) *store.Store) {
 		{"lists", listClauses()},
 		{"token", tokenClauses()},
 		{"adopt", adoptClauses()},
+		{"query", queryClauses()},
+		{"suspense", suspenseClauses()},
 	} {
 		t.Run(chapter.name, func(t *testing.T) {
 			s := open(t)
