@@ -54,6 +54,7 @@ func forgeriesOfV3() []forgery {
 		{"another scheme", v3, query, replaced("Authorization", "RSA2048", "RSA1024"), false, "401 SIGN_ERROR"},
 		{"a field twice", v3, query, replaced("Authorization", ",serial_no", `,mchid="1900000109",serial_no`), false,
 			"401 SIGN_ERROR"},
+		{"a field more", v3, query, replaced("Authorization", ",serial_no", `,more="1",serial_no`), false, "401 SIGN_ERROR"},
 		{"a field missing", v3, query, replaced("Authorization", "nonce_str", "nonce"), false, "401 SIGN_ERROR"},
 		{"no signature", v3, query, func(r *http.Request) { r.Header.Del("Authorization") }, false, "401 SIGN_ERROR"},
 		{"no Accept", v3, query, func(r *http.Request) { r.Header.Del("Accept") }, false, "400 PARAM_ERROR"},
