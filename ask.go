@@ -23,8 +23,8 @@ const (
 // askPause is the ladder: how long after the n-th question about an order the next one is due. It follows the
 // channels' own advice for pending payments and then thins out, but it never ends while the order is open.
 func askPause(tries int) time.Duration {
-	ladder := []time.Duration{15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 30 * time.Minute,
-		time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 24 * time.Hour}
+	ladder := []time.Duration{15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute,
+		10 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 24 * time.Hour}
 	if tries > 40 {
 		return jitter(7 * 24 * time.Hour)
 	}

@@ -82,7 +82,7 @@ func newAskFlow(t *testing.T, s *store.Store, keys *sandbox.Keys) *askFlow {
 	check(t, err)
 	api, err := box.API()
 	check(t, err)
-	web := httptest.NewServer(sandbox.AtRoot(api))
+	web := httptest.NewServer(api)
 	t.Cleanup(web.Close)
 	house := newHouse(t, s, func(o *paidonce.Options) {
 		o.AskAfter, o.AskRate = time.Millisecond, 1000

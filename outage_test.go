@@ -120,11 +120,11 @@ func TestTheWireToTheDatabaseMayBreakAtEveryPoint(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = s.Close() })
-		h, patient := newHouse(t, s, quick), newHouse(t, s, nil)
+		h, calm := newHouse(t, s, quick), newHouse(t, s, patient)
 		refused, said := 0, 0
 		for broke := true; broke; said++ {
 			no := fmt.Sprint(said)
-			mustOrder(t, patient, "A"+no, 500)
+			mustOrder(t, calm, "A"+no, 500)
 			w.breakAfter(said)
 			_, err := h.Accept(t.Context(), payment(no, "A"+no, 500), gate.Delivery{Source: "notify"})
 			broke = w.breakAfter(-1)
@@ -134,7 +134,7 @@ func TestTheWireToTheDatabaseMayBreakAtEveryPoint(t *testing.T) {
 			}
 			if err != nil {
 				refused++
-				_, err = patient.Accept(t.Context(), payment(no, "A"+no, 500), gate.Delivery{Source: "notify"})
+				_, err = calm.Accept(t.Context(), payment(no, "A"+no, 500), gate.Delivery{Source: "notify"})
 				if err != nil {
 					t.Fatalf("broken after %d, mended: %v", said, err)
 				}
@@ -174,7 +174,7 @@ func TestALockedFileIsAnOutage(t *testing.T) {
 			if _, err := locker.ExecContext(t.Context(), "COMMIT"); err != nil {
 				t.Fatal(err)
 			}
-			mustAccept(t, h, payment(no, "A"+no, 500), paidonce.Booked)
+			mustAccept(t, newHouse(t, s, patient), payment(no, "A"+no, 500), paidonce.Booked)
 		}
 		settled(t, s, events)
 	})
@@ -183,8 +183,9 @@ func TestALockedFileIsAnOutage(t *testing.T) {
 // settled drives on what is left and checks that every one of n events of 5.00 is booked once, and none was shelved.
 func settled(t *testing.T, s *store.Store, n int) {
 	t.Helper()
-	h := newHouse(t, s, nil)
+	h := newHouse(t, s, patient)
 	for end := time.Now().Add(60 * time.Second); unfinished(t, s, 1) > 0; time.Sleep(50 * time.Millisecond) {
+		letLeasesRunOut(t, s)
 		if _, err := h.Redrive(t.Context(), 100); err != nil || time.Now().After(end) {
 			t.Fatalf("%d events are left, %v", unfinished(t, s, 1), err)
 		}

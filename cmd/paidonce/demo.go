@@ -175,7 +175,7 @@ func (d *demo) answerQuestions(ctx context.Context, c *config, keys *sandbox.Key
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
-	web := &http.Server{Handler: sandbox.AtRoot(api), ReadHeaderTimeout: 5 * time.Second,
+	web := &http.Server{Handler: api, ReadHeaderTimeout: 5 * time.Second,
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
 	context.AfterFunc(ctx, func() { _ = web.Close() })
 	go func() { _ = web.Serve(listener) }() // it ends when it is closed, and the process's end closes it too
