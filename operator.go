@@ -206,8 +206,11 @@ func (h *House) MoveFromSuspense(ctx context.Context, m Move, a Act) (Result, er
 		return Result{}, fmt.Errorf("%w: %s: %s", ErrUnfit, forecast.Reason, forecast.Detail)
 	}
 	result, err := h.Accept(ctx, e, gate.Delivery{Source: "operator"})
-	if err != nil || result.Status == Repeat {
+	switch {
+	case err != nil || result.Status == Repeat:
 		return result, err
+	case result.Status == Deviating:
+		return Result{}, fmt.Errorf("%w: number %s is that of another move of this payment", ErrUnfit, m.No)
 	}
 	return result, h.store.Do(ctx, func(ctx context.Context, tx *store.Tx) error {
 		return tx.InsertAction(ctx, m.Tenant, result.Key, a.record("move", m.OrderNo+" "+m.Amount.String()))

@@ -88,6 +88,10 @@ func TestMoneyLeavesSuspenseByMoveAndByRefund(t *testing.T) {
 		if o, err := s.Order(t.Context(), 1, "A1"); err != nil || o.State != order.Paid {
 			t.Fatalf("%+v, %v", o, err)
 		}
+		move.Amount = money.New(1, "CNY")
+		if r, err := h.MoveFromSuspense(t.Context(), move, act); !errors.Is(err, paidonce.ErrUnfit) {
+			t.Fatalf("one number for two moves: %+v, %v", r, err)
+		}
 		move.No, move.Amount = "m2", money.New(201, "CNY")
 		if r, err := h.MoveFromSuspense(t.Context(), move, act); !errors.Is(err, paidonce.ErrUnfit) {
 			t.Fatalf("moved more than there is: %+v, %v", r, err)
