@@ -180,7 +180,7 @@ func (c *config) withDefaults() {
 
 // sandboxConfig is in force when there is no file: one sandbox account per channel, for tenant 1.
 func sandboxConfig() *config {
-	c := &config{}
+	c := &config{Ask: askingConfig{After: "10s"}} // soon enough to be watched
 	c.withDefaults()
 	for _, kind := range kinds() {
 		account := accountConfig{Name: "sandbox", Channel: kind.path, Tenant: 1, Mode: modeSandbox}

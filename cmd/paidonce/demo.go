@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -171,15 +168,11 @@ func (d *demo) answerQuestions(ctx context.Context, c *config, keys *sandbox.Key
 	if err != nil {
 		return err
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	base, err := serveSandbox(ctx, api)
 	if err != nil {
-		return fmt.Errorf("demo: %w", err)
+		return err
 	}
-	web := &http.Server{Handler: api, ReadHeaderTimeout: 5 * time.Second,
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
-	context.AfterFunc(ctx, func() { _ = web.Close() })
-	go func() { _ = web.Serve(listener) }() // it ends when it is closed, and the process's end closes it too
-	return c.askSandbox(keys, d.box, "http://"+listener.Addr().String())
+	return c.askSandbox(keys, d.box, base)
 }
 
 // mustBeEmpty keeps forged money out of a database that holds anything else.

@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // A payment that fits nowhere is found, understood and decided with the command line alone.
@@ -76,5 +77,27 @@ func moveOutOfSuspense(t *testing.T, p *place) {
 	}
 	if got := p.must(t, "orders", "show", "A2", "--tenant", "1"); !strings.Contains(got, "paid") {
 		t.Fatal(got)
+	}
+}
+
+// An order whose callback never comes is paid all the same, because its channel is asked.
+func TestASilentPaymentIsFoundByAsking(t *testing.T) {
+	p := newPlace(t)
+	s := p.serve(t)
+	for _, channel := range []string{"wechat", "wechat-v2", "alipay", "sqb"} {
+		if got := p.must(t, "sandbox", "pay", "--channel", channel, "--order", channel, "--amount", "5", "--silent", "--url",
+			s.url); !strings.Contains(got, "no callback") {
+			t.Fatal(got)
+		}
+	}
+	for _, channel := range []string{"wechat", "wechat-v2", "alipay", "sqb"} {
+		soon(t, 60*time.Second, channel+" is asked and its order paid", func() bool {
+			var file struct{ Order struct{ State string } }
+			p.read(t, &file, "orders", "show", channel, "--tenant", "1")
+			return file.Order.State == "paid"
+		})
+	}
+	if code := s.end(t); code != exitOK {
+		t.Fatal(code)
 	}
 }

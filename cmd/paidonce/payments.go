@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/paidonce/paidonce/sandbox"
 )
@@ -26,33 +27,45 @@ func (f folder) rememberPayment(p *sandbox.Payment) error {
 	return errors.Join(err, file.Close())
 }
 
-// recallPayment finds the latest payment of an order; an empty channel or account means any.
-func (f folder) recallPayment(channel, account, orderNo string) (*sandbox.Payment, error) {
+// payments reads all sandbox payments of the data folder, oldest first; there may be none.
+func (f folder) payments() ([]*sandbox.Payment, error) {
 	file, err := os.Open(f.file(paymentsFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("nothing was paid with sandbox pay yet: %w", err)
+		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("sandbox payments: %w", err)
 	}
 	defer func() { _ = file.Close() }()
-	var latest *sandbox.Payment
+	var list []*sandbox.Payment
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {
 		p := &sandbox.Payment{}
 		if err := json.Unmarshal(lines.Bytes(), p); err != nil {
 			return nil, fmt.Errorf("sandbox payments: %s cannot be read: %w", f.file(paymentsFile), err)
 		}
-		if p.OrderNo == orderNo && (channel == "" || p.Account.Channel == channel) &&
-			(account == "" || p.Account.Name == account) {
-			latest = p
-		}
+		list = append(list, p)
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("sandbox payments: %w", err)
 	}
-	if latest == nil {
-		return nil, fmt.Errorf("order %q was not paid with sandbox pay", orderNo)
+	return list, nil
+}
+
+// recallPayment finds the latest payment of an order; an empty channel or account means any.
+func (f folder) recallPayment(channel, account, orderNo string) (*sandbox.Payment, error) {
+	payments, err := f.payments()
+	if err != nil {
+		return nil, err
 	}
-	return latest, nil
+	for _, p := range slices.Backward(payments) {
+		if p.OrderNo == orderNo && (channel == "" || p.Account.Channel == channel) &&
+			(account == "" || p.Account.Name == account) {
+			return p, nil
+		}
+	}
+	if len(payments) == 0 {
+		return nil, errors.New("nothing was paid with sandbox pay yet")
+	}
+	return nil, fmt.Errorf("order %q was not paid with sandbox pay", orderNo)
 }

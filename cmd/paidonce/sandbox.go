@@ -71,6 +71,7 @@ func sandboxPay(a *app) *cobra.Command {
 	f := &deliveryFlags{}
 	f.add(c)
 	amount := c.Flags().String("amount", "", "decimal amount in CNY, 12.34 (needed)")
+	silent := c.Flags().Bool("silent", false, "deliver no callback: serve has to find the payment by asking")
 	noOrder := c.Flags().Bool("no-order", false, "do not register the order: the payment waits for it")
 	seller := c.Flags().String("store", "shop-1", "whose sale a new order is")
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -105,9 +106,22 @@ func sandboxPay(a *app) *cobra.Command {
 		if err := t.folder.rememberPayment(payment); err != nil {
 			return err
 		}
+		if *silent {
+			return a.paidSilently(payment, *f.output)
+		}
 		return a.perform(c.Context(), t, payment, f)
 	}
 	return c
+}
+
+// paidSilently prints a payment of which no callback tells.
+func (a *app) paidSilently(p *sandbox.Payment, output format) error {
+	if output == formatJSON {
+		return a.printJSON(p)
+	}
+	_, err := fmt.Fprintf(a.Out, "Order %s is paid (%s), and no callback is delivered. serve finds it by asking.\n",
+		p.OrderNo, p.TradeNo)
+	return err
 }
 
 func sandboxNotify(a *app) *cobra.Command {

@@ -79,6 +79,9 @@ func (a *app) serve(ctx context.Context, c *config, pause time.Duration) (err er
 	if s.keys, err = a.dataKeys(c, s.folder); err != nil {
 		return err
 	}
+	if err = a.playTheChannels(ctx, s); err != nil {
+		return err
+	}
 	if s.endpoints, err = c.endpoints(s.keys); err != nil {
 		return err
 	}
