@@ -5,7 +5,6 @@ import (
 	"crypto/rsa"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"time"
 
@@ -14,9 +13,6 @@ import (
 
 // productionGateway is where Alipay takes all requests (Alipay open platform, gateway address).
 const productionGateway = "https://openapi.alipay.com/gateway.do"
-
-// callTimeout bounds one exchange of the client that is made when the host gives none.
-const callTimeout = 10 * time.Second
 
 // PayerConfig is one Alipay application of one seller, asking side.
 type PayerConfig struct {
@@ -36,7 +32,7 @@ type PayerConfig struct {
 	AlipayRootCertSN string
 	// HTTP sends the requests. Nil is a client with a time limit of ten seconds. A redirect is never followed: an
 	// *http.Client is copied and told so, any other Doer has to hand out the 3xx answer as it came.
-	HTTP Doer
+	HTTP channel.Doer
 	// Gateway is the address of the gateway; empty is Alipay's own.
 	Gateway string
 	// AllowHTTP also takes a Gateway without TLS, for a sandbox on the same machine. Answers are signed, but the
@@ -44,11 +40,6 @@ type PayerConfig struct {
 	AllowHTTP bool
 	// Clock gives the time of a request; Alipay refuses one that is far off.
 	Clock func() time.Time
-}
-
-// Doer sends one HTTP request; *http.Client is one. It must respect the request's context.
-type Doer interface {
-	Do(*http.Request) (*http.Response, error)
 }
 
 // Payer asks Alipay about the payments of one account. It keeps no state and is safe for concurrent use.
@@ -82,7 +73,7 @@ func NewPayer(c PayerConfig) (*Payer, error) {
 	if err != nil || address.Host == "" || address.Scheme != "https" && !(c.AllowHTTP && address.Scheme == "http") {
 		return nil, fmt.Errorf("%w: the gateway needs an https address", ErrConfig)
 	}
-	c.HTTP, c.SellerIDs = withoutRedirects(c.HTTP), receiver.config.SellerIDs
+	c.HTTP, c.SellerIDs = channel.WithoutRedirects(c.HTTP), receiver.config.SellerIDs
 	return &Payer{c, receiver}, nil
 }
 

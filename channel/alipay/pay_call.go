@@ -6,13 +6,11 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
-	"crypto/tls"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -101,7 +99,7 @@ func (p *Payer) post(ctx context.Context, parameters url.Values) ([]byte, error)
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded;charset=utf-8")
 	response, err := p.config.HTTP.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", channel.ErrUnanswered, exchangeError(err))
+		return nil, channel.Unanswered(err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
@@ -109,31 +107,12 @@ func (p *Payer) post(ctx context.Context, parameters url.Values) ([]byte, error)
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, channel.MaxBodyBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", channel.ErrUnanswered, exchangeError(err))
+		return nil, channel.Unanswered(err)
 	}
 	if len(body) > channel.MaxBodyBytes {
 		return nil, fmt.Errorf("%w: the body is too long", channel.ErrUnanswered)
 	}
 	return body, nil
-}
-
-var errExchange = errors.New("the exchange broke off")
-
-// exchangeError keeps the causes that help an operator. Any other text may quote what the other side sent.
-func exchangeError(err error) error {
-	var network *net.OpError
-	var certificate *tls.CertificateVerificationError
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return context.DeadlineExceeded
-	case errors.Is(err, context.Canceled):
-		return context.Canceled
-	case errors.As(err, &certificate):
-		return certificate
-	case errors.As(err, &network):
-		return network
-	}
-	return errExchange
 }
 
 // open takes the answer out of its envelope and verifies it. Alipay signs the bytes of the inner object exactly as
@@ -205,18 +184,4 @@ func word(code string) string {
 		return "?"
 	}
 	return code
-}
-
-// withoutRedirects makes a client that takes a redirect as an answer: one that is followed would carry the question,
-// with its token, to an address that nobody configured.
-func withoutRedirects(d Doer) Doer {
-	client := &http.Client{Timeout: callTimeout}
-	if given, ok := d.(*http.Client); ok && given != nil {
-		copied := *given
-		client = &copied
-	} else if d != nil && !ok {
-		return d
-	}
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return client
 }

@@ -4,31 +4,20 @@ import (
 	"bytes"
 	"context"
 	"crypto/md5"
-	"crypto/tls"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/paidonce/paidonce/channel"
 )
 
 // productionBase is the host of the Web API.
 const productionBase = "https://vsi-api.shouqianba.com"
-
-// callTimeout bounds one exchange of the client that is made when the host gives none.
-const callTimeout = 10 * time.Second
-
-// Doer sends one HTTP request; *http.Client is one. It must respect the request's context.
-type Doer interface {
-	Do(*http.Request) (*http.Response, error)
-}
 
 // Keys knows the terminal_key of each terminal. Keys rotate, so they are read anew for every question.
 type Keys interface {
@@ -49,14 +38,14 @@ var errIllegalSign = errors.New("sqb: signature not accepted")
 
 // link is the way to Shouqianba for the terminals of one account.
 type link struct {
-	http Doer
+	http channel.Doer
 	base string
 	keys Keys
 }
 
 // newLink checks the address. Answers are not signed, so whoever answers at it is believed: it has to be https, and
 // only a sandbox on the same machine goes without.
-func newLink(d Doer, base string, allowHTTP bool, keys Keys) (link, error) {
+func newLink(d channel.Doer, base string, allowHTTP bool, keys Keys) (link, error) {
 	if base == "" {
 		base = productionBase
 	}
@@ -67,21 +56,7 @@ func newLink(d Doer, base string, allowHTTP bool, keys Keys) (link, error) {
 	if keys == nil {
 		return link{}, fmt.Errorf("%w: no source of terminal keys", ErrConfig)
 	}
-	return link{http: withoutRedirects(d), base: strings.TrimRight(base, "/"), keys: keys}, nil
-}
-
-// withoutRedirects makes a client that takes a redirect as an answer: one that is followed would be believed like the
-// address that was configured.
-func withoutRedirects(d Doer) Doer {
-	client := &http.Client{Timeout: callTimeout}
-	if given, ok := d.(*http.Client); ok && given != nil {
-		copied := *given
-		client = &copied
-	} else if d != nil && !ok {
-		return d
-	}
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return client
+	return link{http: channel.WithoutRedirects(d), base: strings.TrimRight(base, "/"), keys: keys}, nil
 }
 
 // ask sends a question under the terminal's key. A key that is not accepted may have been rotated a moment ago, or by
@@ -141,7 +116,7 @@ func (l link) send(ctx context.Context, terminalSN, key, path string, body []byt
 	request.Header.Set("Content-Type", "application/json")
 	response, err := l.http.Do(request)
 	if err != nil {
-		return reply{}, fmt.Errorf("%w: %w", channel.ErrUnanswered, exchangeError(err))
+		return reply{}, channel.Unanswered(err)
 	}
 	defer response.Body.Close()
 	// The docs tell errors by result_code and name no HTTP status, so an error that says 4xx as well is read too.
@@ -150,31 +125,12 @@ func (l link) send(ctx context.Context, terminalSN, key, path string, body []byt
 	}
 	answered, err := io.ReadAll(io.LimitReader(response.Body, channel.MaxBodyBytes+1))
 	if err != nil {
-		return reply{}, fmt.Errorf("%w: %w", channel.ErrUnanswered, exchangeError(err))
+		return reply{}, channel.Unanswered(err)
 	}
 	if len(answered) > channel.MaxBodyBytes {
 		return reply{}, fmt.Errorf("%w: the body is too long", channel.ErrUnanswered)
 	}
 	return open(response.StatusCode, answered)
-}
-
-var errExchange = errors.New("the exchange broke off")
-
-// exchangeError keeps the causes that help an operator. Any other text may quote what the other side sent.
-func exchangeError(err error) error {
-	var network *net.OpError
-	var certificate *tls.CertificateVerificationError
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return context.DeadlineExceeded
-	case errors.Is(err, context.Canceled):
-		return context.Canceled
-	case errors.As(err, &certificate):
-		return certificate
-	case errors.As(err, &network):
-		return network
-	}
-	return errExchange
 }
 
 // reply is an answer whose first layer says that the exchange went well.

@@ -31,7 +31,7 @@ type TerminalConfig struct {
 	DeviceID string // device_id, the one that the terminal was activated with
 	Keys     KeyStore
 	// HTTP, BaseURL and AllowHTTP are as in PayerConfig.
-	HTTP      Doer
+	HTTP      channel.Doer
 	BaseURL   string
 	AllowHTTP bool
 }

@@ -20,7 +20,7 @@ type PayerConfig struct {
 	Keys Keys
 	// HTTP sends the requests. Nil is a client with a time limit of ten seconds. A redirect is never followed: an
 	// *http.Client is copied and told so, any other Doer has to hand out the 3xx answer as it came.
-	HTTP Doer
+	HTTP channel.Doer
 	// BaseURL is the Web API's host; empty is Shouqianba's own. It must be https, because answers are not signed and
 	// TLS is all that vouches for them. AllowHTTP also takes http, for a sandbox on the same machine.
 	BaseURL   string

@@ -20,9 +20,6 @@ import (
 // productionHost is where WeChat Pay takes all requests (WeChat Pay v3 docs, request address).
 const productionHost = "https://api.mch.weixin.qq.com"
 
-// callTimeout bounds one exchange of the client that is made when the host gives none.
-const callTimeout = 10 * time.Second
-
 // PayerConfig is one merchant account at WeChat Pay, asking side, for API v3.
 type PayerConfig struct {
 	// Account, MchID, AppIDs, PlatformKeys and Window are as in Config. Answers are signed like notifications.
@@ -40,7 +37,7 @@ type PayerConfig struct {
 	PrivateKey *rsa.PrivateKey
 	// HTTP sends the requests. Nil is a client with a time limit of ten seconds. A redirect is never followed: an
 	// *http.Client is copied and told so, any other Doer has to hand out the 3xx answer as it came.
-	HTTP Doer
+	HTTP channel.Doer
 	// BaseURL is scheme and host of the API; empty is WeChat Pay's own.
 	BaseURL string
 	// AllowHTTP also takes a BaseURL without TLS, for a sandbox on the same machine. Answers are signed, but the
@@ -50,11 +47,6 @@ type PayerConfig struct {
 	Clock func() time.Time
 	// Random makes the nonces; it must be safe for concurrent use. Nil is crypto/rand.
 	Random io.Reader
-}
-
-// Doer sends one HTTP request; *http.Client is one. It must respect the request's context.
-type Doer interface {
-	Do(*http.Request) (*http.Response, error)
 }
 
 // Payer asks WeChat Pay about the payments of one account, by API v3. It keeps no state and is safe for concurrent
@@ -186,7 +178,7 @@ func (p *Payer) transactions() string {
 }
 
 // newLine checks what both versions of the API need to ask at all.
-func newLine(d Doer, base string, allowHTTP bool, random io.Reader) (line, error) {
+func newLine(d channel.Doer, base string, allowHTTP bool, random io.Reader) (line, error) {
 	if base == "" {
 		base = productionHost
 	}
@@ -201,5 +193,5 @@ func newLine(d Doer, base string, allowHTTP bool, random io.Reader) (line, error
 	if random == nil {
 		random = rand.Reader
 	}
-	return line{withoutRedirects(d), address.String(), random}, nil
+	return line{channel.WithoutRedirects(d), address.String(), random}, nil
 }

@@ -6,14 +6,11 @@ import (
 	"crypto"
 	"crypto/rsa"
 	"crypto/sha256"
-	"crypto/tls"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 
 	"github.com/paidonce/paidonce/channel"
@@ -23,7 +20,7 @@ const nonceBytes = 16 // 32 characters in hexadecimal, as long as the documents 
 
 // line is the way to WeChat Pay's API.
 type line struct {
-	http   Doer
+	http   channel.Doer
 	base   string // scheme and host
 	random io.Reader
 }
@@ -40,12 +37,12 @@ func (l line) send(request *http.Request) (received, error) {
 	request.Header.Set("User-Agent", "paidonce")
 	response, err := l.http.Do(request)
 	if err != nil {
-		return received{}, fmt.Errorf("%w: %w", channel.ErrUnanswered, exchangeError(err))
+		return received{}, channel.Unanswered(err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, channel.MaxBodyBytes+1))
 	if err != nil {
-		return received{}, fmt.Errorf("%w: %w", channel.ErrUnanswered, exchangeError(err))
+		return received{}, channel.Unanswered(err)
 	}
 	if len(body) > channel.MaxBodyBytes {
 		return received{}, fmt.Errorf("%w: the body is too long", channel.ErrUnanswered)
@@ -60,39 +57,6 @@ func (l line) nonce() (string, error) {
 		return "", fmt.Errorf("%w: no random bytes", channel.ErrUnanswered)
 	}
 	return hex.EncodeToString(random[:]), nil
-}
-
-var errExchange = errors.New("the exchange broke off")
-
-// exchangeError keeps the causes that help an operator. Any other text may quote what the other side sent.
-func exchangeError(err error) error {
-	var network *net.OpError
-	var certificate *tls.CertificateVerificationError
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return context.DeadlineExceeded
-	case errors.Is(err, context.Canceled):
-		return context.Canceled
-	case errors.As(err, &certificate):
-		return certificate
-	case errors.As(err, &network):
-		return network
-	}
-	return errExchange
-}
-
-// withoutRedirects makes a client that takes a redirect as an answer: one that is followed would carry the signed
-// question to an address that nobody configured.
-func withoutRedirects(d Doer) Doer {
-	client := &http.Client{Timeout: callTimeout}
-	if given, ok := d.(*http.Client); ok && given != nil {
-		copied := *given
-		client = &copied
-	} else if d != nil && !ok {
-		return d
-	}
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return client
 }
 
 // reply is an answer of API v3. What reply.raw holds is verified, whatever the status.

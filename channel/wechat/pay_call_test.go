@@ -156,7 +156,7 @@ func TestAnswersThatAreNotThere(t *testing.T) {
 		},
 	} {
 		h := &host{platform: h.platform, merchant: h.merchant, respond: respond}
-		for client, doer := range map[string]wechat.Doer{"own client": nil, "the host's": &http.Client{}} {
+		for client, doer := range map[string]channel.Doer{"own client": nil, "the host's": &http.Client{}} {
 			t.Run(name+", "+client, func(t *testing.T) {
 				payer := h.payer(t, func(c *wechat.PayerConfig) { c.HTTP = doer })
 				for _, ask := range []func(context.Context, channel.Question) (channel.Answer, error){

@@ -28,7 +28,7 @@ type PayerV2Config struct {
 	SignType string
 	// HTTP sends the requests. Nil is a client with a time limit of ten seconds. A redirect is never followed: an
 	// *http.Client is copied and told so, any other Doer has to hand out the 3xx answer as it came.
-	HTTP Doer
+	HTTP channel.Doer
 	// BaseURL is scheme and host of the API; empty is WeChat Pay's own.
 	BaseURL string
 	// AllowHTTP also takes a BaseURL without TLS, for a sandbox on the same machine. The signature of an answer covers
