@@ -37,13 +37,14 @@ func main() {
 	dsn := flag.String("dsn", "drain.db", "where the empty database is, as the driver wants it")
 	backlog := flag.Int("backlog", 10_000, "events that were claimed and not booked")
 	live := flag.Int("live", 50, "new callbacks per second meanwhile")
+	workers := flag.Int("workers", 8, "claims that are driven on at the same time")
 	flag.Parse()
-	if err := run(context.Background(), *engine, *dsn, *backlog, *live); err != nil {
+	if err := run(context.Background(), *engine, *dsn, *backlog, *live, *workers); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, engine, dsn string, backlog, live int) error {
+func run(ctx context.Context, engine, dsn string, backlog, live, workers int) error {
 	open := map[string]func(string, func() time.Time) (*store.Store, error){"sqlite": sqlite.Open, "mysql": mysql.Open,
 		"postgres": postgres.Open}[engine]
 	if open == nil {
@@ -62,7 +63,7 @@ func run(ctx context.Context, engine, dsn string, backlog, live int) error {
 			return err
 		}
 	}
-	h, err := paidonce.New(paidonce.Options{Store: s, Instance: "bench"})
+	h, err := paidonce.New(paidonce.Options{Store: s, Instance: "bench", Workers: workers})
 	if err != nil {
 		return err
 	}

@@ -152,6 +152,33 @@ func (p *Payer) Close(ctx context.Context, q channel.Question) (channel.Answer, 
 	return p.receiver.closed(q.OrderNo, r.raw, "closed"), nil
 }
 
+// Reverse takes an order of a payment by code scan back, whether it was paid or not: an unpaid one is closed, a paid
+// one is refunded by WeChat Pay itself (WeChat Pay v3 docs, reverse order). It is for a payment whose outcome stays unclear
+// at the till, and never for one that is known to be paid. What became of the order is asked afterwards: a reversed one
+// that may have been paid is StandingUnknown, and its refund is an event of its own.
+func (p *Payer) Reverse(ctx context.Context, q channel.Question) (channel.Answer, error) {
+	if !validNumber(q.OrderNo) {
+		return channel.Answer{}, errNoOrder()
+	}
+	asker := p.merchants()
+	asker["appid"] = p.receiver.appIDs[0]
+	content, err := encodeClose(asker)
+	if err != nil {
+		return channel.Answer{}, err
+	}
+	path := p.transactions() + "/out-trade-no/" + url.PathEscape(q.OrderNo) + "/reverse"
+	r, err := p.ask(ctx, http.MethodPost, path, content)
+	switch {
+	case errors.Is(err, errAbsent):
+		return absent(r.raw, r.code), nil
+	case errors.Is(err, errState):
+		return afterRefusal(ctx, p, q, err)
+	case err != nil:
+		return channel.Answer{}, err
+	}
+	return p.Query(ctx, q)
+}
+
 // afterRefusal asks where an order stands that WeChat Pay did not close. If it is open all the same, the refusal
 // stands.
 func afterRefusal(ctx context.Context, p channel.Payer, q channel.Question, refusal error) (channel.Answer, error) {

@@ -1,6 +1,7 @@
 package wechat_test
 
 import (
+	"errors"
 	"net/http"
 	"testing"
 
@@ -115,5 +116,43 @@ func TestAskingForAnotherMerchant(t *testing.T) {
 			answer, err := payer.Query(t.Context(), question())
 			checkOutcome(t, answer, err, test.want, test.key, test.fails)
 		})
+	}
+}
+
+// A reversal tells what became of the order by a question of its own; no answer says nothing.
+func TestReversingAnOrder(t *testing.T) {
+	h := newHost(t)
+	payer := h.payer(t)
+	done := said{http.StatusNoContent, ""}
+	refused := func(status int, code string) said { return said{status, refusal(code)} }
+	tell := func(d doc) said { return said{http.StatusOK, string(d.encode(t))} }
+	for _, test := range []struct {
+		name           string
+		reverse, query said
+		want           channel.Standing
+		key            string
+		fails          error
+		asked          int
+	}{
+		{"unpaid", done, tell(unpaid("REVOKED")), channel.StandingClosed, closedKey, nil, 2},
+		{"paid, and refunded by it", done, tell(transaction()), channel.StandingPaid, paidKey, nil, 2},
+		{"reversed, and nobody answers", done, refused(500, "SYSTEM_ERROR"), "", "", channel.ErrUnanswered, 2},
+		{"closed before", refused(400, "ORDER_CLOSED"), tell(unpaid("CLOSED")), channel.StandingClosed, closedKey, nil, 2},
+		{"no such order", refused(404, "ORDER_NOT_EXIST"), said{}, channel.StandingAbsent, "", nil, 1},
+		{"no right to reverse", refused(403, "NO_AUTH"), said{}, "", "", channel.ErrRefused, 1},
+		{"system error", refused(500, "SYSTEM_ERROR"), said{}, "", "", channel.ErrUnanswered, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h.say(http.MethodPost, test.reverse.status, test.reverse.body)
+			h.say(http.MethodGet, test.query.status, test.query.body)
+			answer, err := payer.Reverse(t.Context(), question())
+			checkOutcome(t, answer, err, test.want, test.key, test.fails)
+			if got := h.take(); len(got) != test.asked {
+				t.Fatalf("asked %d questions, want %d", len(got), test.asked)
+			}
+		})
+	}
+	if _, err := payer.Reverse(t.Context(), channel.Question{TradeNo: "4200"}); !errors.Is(err, channel.ErrRefused) {
+		t.Fatalf("a reversal without the merchant's number: %v", err)
 	}
 }
