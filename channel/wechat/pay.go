@@ -153,9 +153,9 @@ func (p *Payer) Close(ctx context.Context, q channel.Question) (channel.Answer, 
 }
 
 // Reverse takes an order of a payment by code scan back, whether it was paid or not: an unpaid one is closed, a paid
-// one is refunded by WeChat Pay itself (WeChat Pay v3 docs, reverse order). It is for a payment whose outcome stays unclear
-// at the till, and never for one that is known to be paid. What became of the order is asked afterwards: a reversed one
-// that may have been paid is StandingUnknown, and its refund is an event of its own.
+// one is refunded by WeChat Pay itself (WeChat Pay v3 docs, reverse order). It is for a payment whose outcome stays
+// unclear at the till, and never for one that is known to be paid. What became of the order is asked afterwards: a
+// reversed one that may have been paid is StandingUnknown, and its refund is an event of its own.
 func (p *Payer) Reverse(ctx context.Context, q channel.Question) (channel.Answer, error) {
 	if !validNumber(q.OrderNo) {
 		return channel.Answer{}, errNoOrder()
