@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/paidonce/paidonce/channel"
+	"github.com/paidonce/paidonce/money"
 )
 
 // PayerV2Config is one merchant account at WeChat Pay, asking side, for API v2.
@@ -26,6 +27,8 @@ type PayerV2Config struct {
 	APIKeys []string
 	// SignType is "MD5", "HMAC-SHA256", or empty: then HMAC-SHA256 is asked for and both are taken.
 	SignType string
+	// Currency is as in ConfigV2: what the account is paid in; empty is CNY.
+	Currency money.Currency
 	// HTTP sends the requests. Nil is a client with a time limit of ten seconds. A redirect is never followed: an
 	// *http.Client is copied and told so, any other Doer has to hand out the 3xx answer as it came.
 	HTTP channel.Doer
@@ -51,7 +54,7 @@ var _ channel.Payer = (*PayerV2)(nil)
 // NewPayerV2 checks the configuration; ErrConfig says what is missing.
 func NewPayerV2(c PayerV2Config) (*PayerV2, error) {
 	receiver, err := NewV2(ConfigV2{Account: c.Account, MchID: c.MchID, AppIDs: c.AppIDs, APIKeys: c.APIKeys,
-		SignType: c.SignType})
+		SignType: c.SignType, Currency: c.Currency})
 	if err != nil {
 		return nil, err
 	}
