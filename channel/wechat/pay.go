@@ -157,17 +157,17 @@ func (p *Payer) Close(ctx context.Context, q channel.Question) (channel.Answer, 
 // unclear at the till, and never for one that is known to be paid. What became of the order is asked afterwards: a
 // reversed one that may have been paid is StandingUnknown, and its refund is an event of its own.
 func (p *Payer) Reverse(ctx context.Context, q channel.Question) (channel.Answer, error) {
-	if !validNumber(q.OrderNo) {
+	if !validNumber(q.OrderNo) || q.TradeNo != "" && !validNumber(q.TradeNo) {
 		return channel.Answer{}, errNoOrder()
 	}
 	asker := p.merchants()
-	asker["appid"] = p.receiver.appIDs[0]
+	asker[p.application()] = p.receiver.appIDs[0]
 	content, err := encodeClose(asker)
 	if err != nil {
 		return channel.Answer{}, err
 	}
 	path := p.transactions() + "/out-trade-no/" + url.PathEscape(q.OrderNo) + "/reverse"
-	r, err := p.ask(ctx, http.MethodPost, path, content)
+	r, err := p.askReversal(ctx, path, content)
 	switch {
 	case errors.Is(err, errAbsent):
 		return absent(r.raw, r.code), nil
@@ -176,7 +176,7 @@ func (p *Payer) Reverse(ctx context.Context, q channel.Question) (channel.Answer
 	case err != nil:
 		return channel.Answer{}, err
 	}
-	return p.Query(ctx, q)
+	return p.afterReversal(ctx, q)
 }
 
 // afterRefusal asks where an order stands that WeChat Pay did not close. If it is open all the same, the refusal
