@@ -14,9 +14,9 @@ import (
 	"github.com/paidonce/paidonce/channel/wechat"
 )
 
-// What is signed, written out to the byte: method, path and query as they are on the wire, the seconds of the clock, the
-// nonce and the body, each with a line feed (WeChat Pay v3 docs, signing of requests). 1414587457 and the nonce are only
-// examples; that the header has exactly them, and no time of the machine, is the point.
+// What is signed, written out to the byte: method, path and query as they are on the wire, the seconds of the clock,
+// the nonce and the body, each with a line feed (WeChat Pay v3 docs, signing of requests). The header has exactly this
+// time and this nonce, and no time of the machine.
 func TestTheSignedTextToTheByte(t *testing.T) {
 	const nonce = "6162636465666768696a6b6c6d6e6f70"
 	h := newHost(t)
