@@ -27,7 +27,8 @@ var harmless = []string{"listen", "data", "instance", "level", "format", "name",
 	"app_ids", "app_id", "auth_app_ids", "seller_ids", "terminal_sns", "sign_type", "account", "from", "version", "rate",
 	"rounding", "bearer", "kept_on_refund", "remainder", "url_file", "api_keys_file", "api_v3_keys_file", "file", "id",
 	"platform_certificates", "certificates", "public_keys", "database", "log", "accounts", "settlement", "steps", "fee",
-	"commission", "split", "receivers"}
+	"commission", "split", "receivers", "ask", "metrics", "after", "close_after", "serial_no", "sub_mch_id",
+	"private_key_file", "app_cert_sn", "alipay_root_cert_sn", "terminal_keys_file"}
 
 // keyInLine is a key of a mapping, in a flow mapping or at the beginning of a line. Longer words are no keys of ours
 // and may be secrets themselves.
