@@ -38,13 +38,14 @@ func main() {
 	backlog := flag.Int("backlog", 10_000, "events that were claimed and not booked")
 	live := flag.Int("live", 50, "new callbacks per second meanwhile")
 	workers := flag.Int("workers", 8, "claims that are driven on at the same time")
+	limit := flag.Duration("for", 0, "report after this time, drained or not; 0: when it is drained")
 	flag.Parse()
-	if err := run(context.Background(), *engine, *dsn, *backlog, *live, *workers); err != nil {
+	if err := run(context.Background(), *engine, *dsn, *backlog, *live, *workers, *limit); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, engine, dsn string, backlog, live, workers int) error {
+func run(ctx context.Context, engine, dsn string, backlog, live, workers int, limit time.Duration) error {
 	open := map[string]func(string, func() time.Time) (*store.Store, error){"sqlite": sqlite.Open, "mysql": mysql.Open,
 		"postgres": postgres.Open}[engine]
 	if open == nil {
@@ -67,22 +68,30 @@ func run(ctx context.Context, engine, dsn string, backlog, live, workers int) er
 	if err != nil {
 		return err
 	}
+	before, err := unfinished(ctx, s)
+	if err != nil {
+		return err
+	}
 	working, stop := context.WithCancel(ctx)
 	var background sync.WaitGroup
 	background.Go(func() { h.Run(working) })
 	began := time.Now()
-	latencies, err := watch(ctx, h, s, live)
+	latencies, err := watch(ctx, h, s, live, limit)
 	took := time.Since(began)
 	stop()
 	background.Wait()
 	if err != nil {
 		return err
 	}
-	report(engine, backlog, took, latencies)
+	after, err := unfinished(ctx, s)
+	if err != nil {
+		return err
+	}
+	report(engine, before, before-after, took, latencies)
 	return nil
 }
 
-// payment is the event of number i; live callbacks have numbers from 1e9.
+// payment is the event of number i.
 func payment(i int) channel.Event {
 	no := fmt.Sprintf("%010d", i)
 	return channel.Event{Tenant: 1, Channel: "WECHAT", Account: "main", Kind: channel.PaymentReceived, BizNo: []string{no},
@@ -126,25 +135,27 @@ func fill(ctx context.Context, db *sql.DB, engine string, from int) error {
 }
 
 // watch sends live callbacks until the backlog is drained, and returns how long each took.
-func watch(ctx context.Context, h *paidonce.House, s *store.Store, live int) ([]time.Duration, error) {
+func watch(ctx context.Context, h *paidonce.House, s *store.Store, live int, limit time.Duration,
+) ([]time.Duration, error) {
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	var latencies []time.Duration
 	var failed error
 	ticker := time.NewTicker(time.Second / time.Duration(live))
 	defer ticker.Stop()
+	began := time.Now()
+	first := int(began.Unix()) * 1_000_000 // no number of an earlier run, or of the backlog
 	for i := 0; ; i++ {
 		<-ticker.C
 		if i%(5*live) == 0 {
-			var left int
-			err := s.Pools().Read.QueryRowContext(ctx, "SELECT COUNT(*) FROM claim_work").Scan(&left)
-			if err != nil || left < live {
+			left, err := unfinished(ctx, s)
+			if err != nil || left < live || limit > 0 && time.Since(began) > limit {
 				group.Wait()
 				return latencies, err
 			}
 		}
 		group.Go(func() {
-			took, err := callback(ctx, h, 1_000_000_000+i)
+			took, err := callback(ctx, h, first+i)
 			mu.Lock()
 			defer mu.Unlock()
 			latencies = append(latencies, took)
@@ -161,6 +172,11 @@ func watch(ctx context.Context, h *paidonce.House, s *store.Store, live int) ([]
 	}
 }
 
+func unfinished(ctx context.Context, s *store.Store) (left int, err error) {
+	err = s.Pools().Read.QueryRowContext(ctx, "SELECT COUNT(*) FROM claim_work").Scan(&left)
+	return left, err
+}
+
 func callback(ctx context.Context, h *paidonce.House, i int) (time.Duration, error) {
 	e := payment(i)
 	_, err := h.CreateOrder(ctx, order.Order{Tenant: 1, No: e.OrderNo, Store: "s1", Amount: e.Amount})
@@ -175,14 +191,14 @@ func callback(ctx context.Context, h *paidonce.House, i int) (time.Duration, err
 	return time.Since(began), err
 }
 
-func report(engine string, backlog int, took time.Duration, latencies []time.Duration) {
+func report(engine string, backlog, drained int, took time.Duration, latencies []time.Duration) {
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
 	slices.Sort(latencies)
 	at := func(permille int) time.Duration {
 		return latencies[min(len(latencies)*permille/1000, len(latencies)-1)]
 	}
-	fmt.Printf("%s: %d unfinished drained in %s (%d/s); %d live callbacks: p50 %s, p99 %s, longest %s; %d MiB\n", engine,
-		backlog, took.Round(time.Second), int64(backlog)*int64(time.Second)/int64(took), len(latencies), at(500),
-		at(990), at(1000), memory.Sys>>20)
+	fmt.Printf("%s: of %d unfinished %d drained in %s (%d/s); %d live callbacks: p50 %s, p99 %s, longest %s; %d MiB\n",
+		engine, backlog, drained, took.Round(time.Second), int64(drained)*int64(time.Second)/int64(took), len(latencies),
+		at(500), at(990), at(1000), memory.Sys>>20)
 }
